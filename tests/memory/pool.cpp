@@ -1,0 +1,85 @@
+// The pool's size classes, reuse, hand-over between threads, and the byte counters.
+// SPDX-License-Identifier: MIT
+#include <minitorch/memory/buffer.hpp>
+#include <minitorch/memory/workspace.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <thread>
+
+#include "../catch.hpp"
+
+namespace mt = minitorch;
+namespace pool = minitorch::memory;
+
+TEST_CASE("a size class is the smallest that holds the bytes, and a multiple of 64") {
+  using pool::detail::class_bytes;
+  using pool::detail::size_class;
+  for (std::size_t bytes = 1; bytes < (std::size_t{1} << 36); bytes += 1 + bytes / 977) {
+    const std::size_t index = size_class(bytes);
+    REQUIRE(class_bytes(index) >= bytes);
+    REQUIRE((index == 0 || class_bytes(index - 1) < bytes));
+    REQUIRE(class_bytes(index) % 64 == 0);
+  }
+}
+
+TEST_CASE("blocks are aligned, disjoint and used again") {
+  for (std::size_t bytes : {1u, 64u, 100u, 4096u, 100000u, 5000000u}) {
+    void* a = pool::allocate(bytes);
+    void* b = pool::allocate(bytes);
+    CHECK(reinterpret_cast<std::uintptr_t>(a) % 64 == 0);
+    CHECK(a != b);
+    std::memset(a, 1, bytes);
+    std::memset(b, 2, bytes);
+    CHECK(*static_cast<unsigned char*>(a) == 1);
+    pool::deallocate(a, bytes);
+    CHECK(pool::allocate(bytes) == a);
+    pool::deallocate(a, bytes);
+    pool::deallocate(b, bytes);
+  }
+}
+
+TEST_CASE("the lists of a thread that ended serve the next one") {
+  constexpr std::size_t bytes = 3000000;
+  void* first = nullptr;
+  void* second = nullptr;
+  std::thread([&] { pool::deallocate(first = pool::allocate(bytes), bytes); }).join();
+  std::thread([&] { pool::deallocate(second = pool::allocate(bytes), bytes); }).join();
+  CHECK(first == second);
+}
+
+TEST_CASE("an impossible size is an exception") { CHECK_THROWS_AS(pool::allocate(std::size_t{1} << 50), std::bad_alloc); }
+
+TEST_CASE("live and peak bytes count tensor data") {
+  const std::int64_t before = mt::live_bytes();
+  mt::reset_peak_bytes();
+  {
+    const auto a = mt::BufferRef::allocate(1000);
+    const auto b = a;  // shares
+    CHECK(mt::live_bytes() == before + 1000);
+    { const auto c = mt::BufferRef::allocate(500); }
+  }
+  CHECK(mt::live_bytes() == before);
+  CHECK(mt::peak_bytes() == before + 1500);
+}
+
+TEST_CASE("outside memory is released once, by the last owner") {
+  int released = 0;
+  double data[4] = {};
+  {
+    auto a = mt::BufferRef::wrap(data, sizeof data, [&] { ++released; });
+    auto b = a;
+    a.reset();
+    CHECK(released == 0);
+  }
+  CHECK(released == 1);
+}
+
+TEST_CASE("a memory scope sends new buffers to its resource") {
+  std::byte arena[4096];
+  std::pmr::monotonic_buffer_resource resource(arena, sizeof arena, std::pmr::null_memory_resource());
+  const mt::MemoryScope scope(&resource);
+  const auto inside = mt::BufferRef::allocate(256);
+  CHECK(inside->data() >= arena);
+  CHECK(inside->data() < arena + sizeof arena);
+}
