@@ -14,15 +14,15 @@ inline void append_text(std::string& out, const char* text) { out += text; }
 inline void append_text(std::string& out, char character) { out += character; }
 inline void append_text(std::string& out, bool value) { out += value ? "true" : "false"; }
 
-template <std::integral I>
-void append_text(std::string& out, I value) {
+template <std::integral Integer>
+void append_text(std::string& out, Integer value) {
   char digits[24];
   out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
 }
 
 // The shortest text that reads back as the same value.
-template <std::floating_point F>
-void append_text(std::string& out, F value) {
+template <std::floating_point Float>
+void append_text(std::string& out, Float value) {
   char digits[64];
   out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
 }

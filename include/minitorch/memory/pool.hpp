@@ -1,6 +1,8 @@
-// The pool: free lists by size class, one set per thread. Memory is kept, because the first touch of a page costs more than
-// most operations on it. Blocks are aligned to 64 bytes; one freed by another thread joins that thread's lists.
+// The pool: free lists by size class, one set per thread. Blocks are aligned to 64 bytes.
 // SPDX-License-Identifier: MIT
+//
+// Memory is kept, because the first touch of a page costs more than most operations on it.
+// A block freed by another thread joins that thread's lists.
 #pragma once
 
 #include <bit>
