@@ -1,0 +1,108 @@
+// half and bfloat16 to float and back, a Pack at a time: exact up, nearest-even down, subnormals kept, NaN made quiet with
+// its payload. The same bits on every instruction path.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include <minitorch/core/scalar.hpp>
+#include <minitorch/kernels/pack.hpp>
+
+namespace minitorch::kernels {
+
+namespace detail {
+
+#if defined(__x86_64__)
+// The processor's conversions of halves. Written as assembly because <immintrin.h> costs each consumer 0.3 s; called only with
+// Packs of the size that belongs to the path, so the instruction exists.
+[[gnu::target("avx512f")]] inline void half_up(Pack<float, 16>& out, const Pack<std::int16_t, 16>& in) {
+  asm("vcvtph2ps %1, %0" : "=v"(out.v) : "v"(in.v));
+}
+[[gnu::target("avx512f")]] inline void half_down(Pack<std::int16_t, 16>& out, const Pack<float, 16>& in) {
+  asm("vcvtps2ph $0, %1, %0" : "=v"(out.v) : "v"(in.v));
+}
+[[gnu::target("avx2,f16c")]] inline void half_up(Pack<float, 8>& out, const Pack<std::int16_t, 8>& in) {
+  asm("vcvtph2ps %1, %0" : "=x"(out.v) : "x"(in.v));
+}
+[[gnu::target("avx2,f16c")]] inline void half_down(Pack<std::int16_t, 8>& out, const Pack<float, 8>& in) {
+  asm("vcvtps2ph $0, %1, %0" : "=x"(out.v) : "x"(in.v));
+}
+inline constexpr bool has_half_conversion = true;
+#else
+inline constexpr bool has_half_conversion = false;
+#endif
+
+template <int W>
+[[gnu::always_inline]] inline Pack<float, W> half_up_portable(const Pack<std::int16_t, W>& h) {
+  using I = Pack<std::int32_t, W>;
+  const I all = convert<std::int32_t>(h);  // the sign extends upwards
+  const I magnitude = (all & I(0x7fff)) << 13, sign = all & I(static_cast<std::int32_t>(0x80000000u));
+  const I normal = magnitude + I(112 << 23);
+  const I subnormal = to_bits(convert<float>(magnitude >> 13) * Pack<float, W>(0x1p-24f));
+  const I special = magnitude | I(0x7f800000) | select(magnitude > I(0x0f800000), I(0x400000), I(0));
+  return from_bits<float>(sign | select(magnitude < I(1 << 23), subnormal, select(magnitude >= I(0x0f800000), special, normal)));
+}
+
+template <int W>
+[[gnu::always_inline]] inline Pack<std::int16_t, W> half_down_portable(const Pack<float, W>& a) {
+  using I = Pack<std::int32_t, W>;
+  const I all = to_bits(a), magnitude = all & I(0x7fffffff), sign = (all >> 16) & I(0x8000);
+  const I even = (magnitude >> 13) & I(1);
+  const I normal = (magnitude + I(0xfff) + even - I(112 << 23)) >> 13;  // a carry into the exponent is what rounding up means
+  // 0.5 has the spacing of subnormal halves: the addition rounds.
+  const I subnormal = to_bits(from_bits<float>(magnitude) + Pack<float, W>(0.5f)) - I(0x3f000000);
+  const I nan = I(0x7e00) | ((magnitude >> 13) & I(0x3ff));
+  const I finite = select(magnitude < I(113 << 23), subnormal, normal);
+  const I large = select(magnitude > I(0x7f800000), nan, I(0x7c00));
+  return convert<std::int16_t>(sign | select(magnitude >= I(143 << 23), large, finite));
+}
+
+}  // namespace detail
+
+// The values of W halves or bfloat16s given by their bits.
+template <class T, int W>
+[[gnu::always_inline]] inline Pack<float, W> widen(const Pack<std::int16_t, W>& stored) {
+  if constexpr (std::same_as<T, bfloat16>) {
+    return from_bits<float>(convert<std::int32_t>(stored) << 16);
+  } else if constexpr (detail::has_half_conversion && (W == 8 || W == 16)) {
+    Pack<float, W> out;
+    detail::half_up(out, stored);
+    return out;
+  } else {
+    return detail::half_up_portable(stored);
+  }
+}
+
+// The bits of W halves or bfloat16s nearest to the values.
+template <class T, int W>
+[[gnu::always_inline]] inline Pack<std::int16_t, W> narrow(const Pack<float, W>& a) {
+  using I = Pack<std::int32_t, W>;
+  if constexpr (std::same_as<T, bfloat16>) {
+    const I all = to_bits(a);
+    const I rounded = (all + I(0x7fff) + ((all >> 16) & I(1))) >> 16;
+    return convert<std::int16_t>(select(a == a, rounded, (all >> 16) | I(0x40)));
+  } else if constexpr (detail::has_half_conversion && (W == 8 || W == 16)) {
+    Pack<std::int16_t, W> out;
+    detail::half_down(out, a);
+    return out;
+  } else {
+    return detail::half_down_portable(a);
+  }
+}
+
+// One number, rounded once: a double goes through a float rounded to odd, so that the second rounding sees what the first dropped.
+template <class T>
+inline T narrow_one(double number) {
+  float near = static_cast<float>(number);
+  const double error = number - double{near};
+  auto bits = std::bit_cast<std::int32_t>(near);
+  if (error != 0 && (bits & 1) == 0) {  // finite and inexact with an even last bit: the odd neighbour on the other side of the value
+    const bool away = (error > 0) == (near >= 0 && !(near == 0 && number < 0));
+    near = std::bit_cast<float>(away ? bits + 1 : bits - 1);
+  }
+  const Pack<std::int16_t, 4> out = narrow<T>(Pack<float, 4>(near));
+  return std::bit_cast<T>(out[0]);
+}
+
+}  // namespace minitorch::kernels

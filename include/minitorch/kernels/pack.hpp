@@ -1,0 +1,168 @@
+// Pack<T, W>: W numbers of type T that are computed together. Mask<Bytes, W>: W answers for lanes of that size.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+namespace minitorch::kernels {
+
+namespace detail {
+
+template <int Bytes>
+struct int_of_size;
+template <>
+struct int_of_size<1> : std::type_identity<std::int8_t> {};
+template <>
+struct int_of_size<2> : std::type_identity<std::int16_t> {};
+template <>
+struct int_of_size<4> : std::type_identity<std::int32_t> {};
+template <>
+struct int_of_size<8> : std::type_identity<std::int64_t> {};
+
+}  // namespace detail
+
+// The signed integer as large as T: what the bits of a T are seen as.
+template <class T>
+using bits_t = typename detail::int_of_size<int{sizeof(T)}>::type;
+
+// The vector type of the compiler. It never crosses a function boundary by value: its way of being passed depends on the target.
+template <class T, int W>
+using vector_t [[gnu::vector_size(W * int{sizeof(T)})]] = T;
+
+// Answers of lane comparisons: all bits set for yes, none for no.
+template <int Bytes, int W>
+class Mask {
+ public:
+  using Lane = typename detail::int_of_size<Bytes>::type;
+  using Vector [[gnu::vector_size(W * Bytes)]] = Lane;
+
+  Vector v;
+
+  [[gnu::always_inline]] Mask() : v{} {}
+  [[gnu::always_inline]] explicit Mask(const Vector& vector) : v(vector) {}
+  [[gnu::always_inline]] explicit Mask(bool all) : v(Vector{} - static_cast<Lane>(all)) {}
+  [[gnu::always_inline]] Mask(const Mask& o) : v(o.v) {}  // user-provided: a Mask is passed by reference, see Pack
+  [[gnu::always_inline]] Mask& operator=(const Mask& o) { return v = o.v, *this; }
+
+  [[gnu::always_inline]] bool operator[](int lane) const { return v[lane] != 0; }
+  [[gnu::always_inline]] friend Mask operator&(const Mask& a, const Mask& b) { return Mask(a.v & b.v); }
+  [[gnu::always_inline]] friend Mask operator|(const Mask& a, const Mask& b) { return Mask(a.v | b.v); }
+  [[gnu::always_inline]] friend Mask operator^(const Mask& a, const Mask& b) { return Mask(a.v ^ b.v); }
+  [[gnu::always_inline]] friend Mask operator~(const Mask& a) { return Mask(~a.v); }
+  [[gnu::always_inline]] friend Mask operator!(const Mask& a) { return Mask(~a.v); }
+  [[gnu::always_inline]] friend Mask operator&&(const Mask& a, const Mask& b) { return Mask(a.v & b.v); }
+  [[gnu::always_inline]] friend Mask operator||(const Mask& a, const Mask& b) { return Mask(a.v | b.v); }
+};
+
+template <int Bytes, int W>
+[[gnu::always_inline]] inline bool any(const Mask<Bytes, W>& m) {
+  bool found = false;
+  for (int i = 0; i < W; ++i) found |= m[i];
+  return found;
+}
+
+template <int Bytes, int W>
+[[gnu::always_inline]] inline bool all(const Mask<Bytes, W>& m) {
+  return !any(~m);
+}
+
+// Arithmetic is lane by lane. A plain number converts to a Pack of copies, so that `2.0 * a` and `a + 1` mean what they say.
+// The copy constructor is user-provided on purpose: it makes the class pass by reference, which is the same for every target;
+// a bare vector, or a trivially copyable wrapper, passed to a function compiled for another target would be silently wrong.
+template <class T, int W>
+class Pack {
+ public:
+  using Scalar = T;
+  using Vector [[gnu::vector_size(W * int{sizeof(T)})]] = T;
+  using Bits = Pack<bits_t<T>, W>;
+  using MaskType = Mask<int{sizeof(T)}, W>;
+  static constexpr int width = W;
+
+  Vector v;
+
+  [[gnu::always_inline]] Pack() : v{} {}
+  [[gnu::always_inline]] explicit Pack(const Vector& vector) : v(vector) {}
+  template <class S>
+  requires std::is_arithmetic_v<S>
+  [[gnu::always_inline]] Pack(S number) : v(static_cast<T>(number) - Vector{}) {}  // not 0 + number: -0 stays -0
+  [[gnu::always_inline]] Pack(const Pack& o) : v(o.v) {}
+  [[gnu::always_inline]] Pack& operator=(const Pack& o) { return v = o.v, *this; }
+
+  [[gnu::always_inline]] T operator[](int lane) const { return v[lane]; }
+  [[gnu::always_inline]] void set(int lane, T number) { v[lane] = number; }
+
+  [[gnu::always_inline]] Pack& operator+=(const Pack& b) { return v += b.v, *this; }
+  [[gnu::always_inline]] Pack& operator-=(const Pack& b) { return v -= b.v, *this; }
+  [[gnu::always_inline]] Pack& operator*=(const Pack& b) { return v *= b.v, *this; }
+  [[gnu::always_inline]] Pack& operator/=(const Pack& b) { return v /= b.v, *this; }
+
+  [[gnu::always_inline]] friend Pack operator+(const Pack& a, const Pack& b) { return Pack(a.v + b.v); }
+  [[gnu::always_inline]] friend Pack operator-(const Pack& a, const Pack& b) { return Pack(a.v - b.v); }
+  [[gnu::always_inline]] friend Pack operator*(const Pack& a, const Pack& b) { return Pack(a.v * b.v); }
+  [[gnu::always_inline]] friend Pack operator/(const Pack& a, const Pack& b) { return Pack(a.v / b.v); }
+  [[gnu::always_inline]] friend Pack operator-(const Pack& a) { return Pack(-a.v); }
+  [[gnu::always_inline]] friend Pack operator+(const Pack& a) { return a; }
+
+  // Integers only.
+  [[gnu::always_inline]] friend Pack operator&(const Pack& a, const Pack& b) { return Pack(a.v & b.v); }
+  [[gnu::always_inline]] friend Pack operator|(const Pack& a, const Pack& b) { return Pack(a.v | b.v); }
+  [[gnu::always_inline]] friend Pack operator^(const Pack& a, const Pack& b) { return Pack(a.v ^ b.v); }
+  [[gnu::always_inline]] friend Pack operator~(const Pack& a) { return Pack(~a.v); }
+  [[gnu::always_inline]] friend Pack operator<<(const Pack& a, int count) { return Pack(a.v << count); }
+  [[gnu::always_inline]] friend Pack operator>>(const Pack& a, int count) { return Pack(a.v >> count); }
+
+  [[gnu::always_inline]] friend MaskType operator<(const Pack& a, const Pack& b) { return MaskType(a.v < b.v); }
+  [[gnu::always_inline]] friend MaskType operator<=(const Pack& a, const Pack& b) { return MaskType(a.v <= b.v); }
+  [[gnu::always_inline]] friend MaskType operator>(const Pack& a, const Pack& b) { return MaskType(a.v > b.v); }
+  [[gnu::always_inline]] friend MaskType operator>=(const Pack& a, const Pack& b) { return MaskType(a.v >= b.v); }
+  [[gnu::always_inline]] friend MaskType operator==(const Pack& a, const Pack& b) { return MaskType(a.v == b.v); }
+  [[gnu::always_inline]] friend MaskType operator!=(const Pack& a, const Pack& b) { return MaskType(a.v != b.v); }
+
+  // a where the mask says yes, b elsewhere.
+  [[gnu::always_inline]] friend Pack select(const MaskType& m, const Pack& a, const Pack& b) { return Pack(m.v ? a.v : b.v); }
+
+  // a * b + c, rounded once where the target has such an instruction and twice elsewhere.
+  [[gnu::always_inline]] friend Pack fma(const Pack& a, const Pack& b, const Pack& c) {
+#if defined(__clang__)
+#pragma clang fp contract(fast)
+#endif
+    return Pack(a.v * b.v + c.v);
+  }
+};
+
+// The bits of each lane as a signed integer, and back.
+template <class T, int W>
+[[gnu::always_inline]] inline Pack<bits_t<T>, W> to_bits(const Pack<T, W>& a) {
+  return Pack<bits_t<T>, W>(reinterpret_cast<typename Pack<bits_t<T>, W>::Vector>(a.v));
+}
+template <class T, int W>
+[[gnu::always_inline]] inline Pack<T, W> from_bits(const Pack<bits_t<T>, W>& a) {
+  return Pack<T, W>(reinterpret_cast<typename Pack<T, W>::Vector>(a.v));
+}
+
+// Each lane converted to U by the rules of static_cast.
+template <class U, class T, int W>
+[[gnu::always_inline]] inline Pack<U, W> convert(const Pack<T, W>& a) {
+  if constexpr (std::same_as<T, U>)
+    return a;
+  else
+    return Pack<U, W>(__builtin_convertvector(a.v, typename Pack<U, W>::Vector));
+}
+
+// The first and the second half of the lanes.
+template <class T, int W>
+[[gnu::always_inline]] inline Pack<T, W / 2> low_half(const Pack<T, W>& a) {
+  Pack<T, W / 2> out;
+  __builtin_memcpy(&out.v, &a.v, sizeof out.v);
+  return out;
+}
+template <class T, int W>
+[[gnu::always_inline]] inline Pack<T, W / 2> high_half(const Pack<T, W>& a) {
+  Pack<T, W / 2> out;
+  __builtin_memcpy(&out.v, reinterpret_cast<const char*>(&a.v) + sizeof out.v, sizeof out.v);
+  return out;
+}
+
+}  // namespace minitorch::kernels
