@@ -22,6 +22,9 @@ jobs() {
   [ "$memory" -le "$(nproc)" ] && echo "$memory" || nproc
 }
 
+# The programs of a folder, one a line: names_of examples.
+names_of() { find "$1" -maxdepth 1 -name '*.cpp' -printf '%f\n' | sed 's/\.cpp$//' | sort; }
+
 # Runs a command that is silent unless it fails.
 quietly() {
   local output
