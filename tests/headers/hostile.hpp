@@ -1,4 +1,4 @@
-// Macros that X11, Qt, <complex.h>, <sys/sysmacros.h>, <termios.h> and Windows headers define, in front of ours.
+// Macros that X11, Qt, <complex.h>, <sys/sysmacros.h> and <termios.h> define, in front of ours.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,13 +14,6 @@
 #define ECHO 0000010
 #define major(device) gnu_dev_major(device)
 #define minor(device) gnu_dev_minor(device)
-#define near
-#define far
-#define small char
-#define IN
-#define OUT
-#define ERROR 0
-#define interface struct
 #define emit
 #define signals public
 #define slots

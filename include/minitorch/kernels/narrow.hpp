@@ -35,27 +35,27 @@ inline constexpr bool has_half_conversion = false;
 
 template <int W>
 [[gnu::always_inline]] inline Pack<float, W> half_up_portable(const Pack<std::int16_t, W>& h) {
-  using I = Pack<std::int32_t, W>;
-  const I all = convert<std::int32_t>(h);  // the sign extends upwards
-  const I magnitude = (all & I(0x7fff)) << 13, sign = all & I(static_cast<std::int32_t>(0x80000000u));
-  const I normal = magnitude + I(112 << 23);
-  const I subnormal = to_bits(convert<float>(magnitude >> 13) * Pack<float, W>(0x1p-24f));
-  const I special = magnitude | I(0x7f800000) | select(magnitude > I(0x0f800000), I(0x400000), I(0));
-  return from_bits<float>(sign | select(magnitude < I(1 << 23), subnormal, select(magnitude >= I(0x0f800000), special, normal)));
+  using Ints = Pack<std::int32_t, W>;
+  const Ints all = convert<std::int32_t>(h);  // the sign extends upwards
+  const Ints magnitude = (all & Ints(0x7fff)) << 13, sign = all & Ints(static_cast<std::int32_t>(0x80000000u));
+  const Ints normal = magnitude + Ints(112 << 23);
+  const Ints subnormal = to_bits(convert<float>(magnitude >> 13) * Pack<float, W>(0x1p-24f));
+  const Ints special = magnitude | Ints(0x7f800000) | select(magnitude > Ints(0x0f800000), Ints(0x400000), Ints(0));
+  return from_bits<float>(sign | select(magnitude < Ints(1 << 23), subnormal, select(magnitude >= Ints(0x0f800000), special, normal)));
 }
 
 template <int W>
 [[gnu::always_inline]] inline Pack<std::int16_t, W> half_down_portable(const Pack<float, W>& a) {
-  using I = Pack<std::int32_t, W>;
-  const I all = to_bits(a), magnitude = all & I(0x7fffffff), sign = (all >> 16) & I(0x8000);
-  const I even = (magnitude >> 13) & I(1);
-  const I normal = (magnitude + I(0xfff) + even - I(112 << 23)) >> 13;  // a carry into the exponent is what rounding up means
+  using Ints = Pack<std::int32_t, W>;
+  const Ints all = to_bits(a), magnitude = all & Ints(0x7fffffff), sign = (all >> 16) & Ints(0x8000);
+  const Ints even = (magnitude >> 13) & Ints(1);
+  const Ints normal = (magnitude + Ints(0xfff) + even - Ints(112 << 23)) >> 13;  // a carry into the exponent is what rounding up means
   // 0.5 has the spacing of subnormal halves: the addition rounds.
-  const I subnormal = to_bits(from_bits<float>(magnitude) + Pack<float, W>(0.5f)) - I(0x3f000000);
-  const I nan = I(0x7e00) | ((magnitude >> 13) & I(0x3ff));
-  const I finite = select(magnitude < I(113 << 23), subnormal, normal);
-  const I large = select(magnitude > I(0x7f800000), nan, I(0x7c00));
-  return convert<std::int16_t>(sign | select(magnitude >= I(143 << 23), large, finite));
+  const Ints subnormal = to_bits(from_bits<float>(magnitude) + Pack<float, W>(0.5f)) - Ints(0x3f000000);
+  const Ints nan = Ints(0x7e00) | ((magnitude >> 13) & Ints(0x3ff));
+  const Ints finite = select(magnitude < Ints(113 << 23), subnormal, normal);
+  const Ints large = select(magnitude > Ints(0x7f800000), nan, Ints(0x7c00));
+  return convert<std::int16_t>(sign | select(magnitude >= Ints(143 << 23), large, finite));
 }
 
 }  // namespace detail
@@ -77,11 +77,11 @@ template <class T, int W>
 // The bits of W halves or bfloat16s nearest to the values.
 template <class T, int W>
 [[gnu::always_inline]] inline Pack<std::int16_t, W> narrow(const Pack<float, W>& a) {
-  using I = Pack<std::int32_t, W>;
+  using Ints = Pack<std::int32_t, W>;
   if constexpr (std::same_as<T, bfloat16>) {
-    const I all = to_bits(a);
-    const I rounded = (all + I(0x7fff) + ((all >> 16) & I(1))) >> 16;
-    return convert<std::int16_t>(select(a == a, rounded, (all >> 16) | I(0x40)));
+    const Ints all = to_bits(a);
+    const Ints rounded = (all + Ints(0x7fff) + ((all >> 16) & Ints(1))) >> 16;
+    return convert<std::int16_t>(select(a == a, rounded, (all >> 16) | Ints(0x40)));
   } else if constexpr (detail::has_half_conversion && (W == 8 || W == 16)) {
     Pack<std::int16_t, W> out;
     detail::half_down(out, a);
