@@ -1,5 +1,4 @@
-// half and bfloat16 to float and back, a Pack at a time: exact up, nearest-even down, subnormals kept, NaN made quiet with
-// its payload. The same bits on every instruction path.
+// half and bfloat16 to float and back, a Pack at a time: exact up, nearest-even down, NaN made quiet with its payload.
 // SPDX-License-Identifier: MIT
 #pragma once
 
