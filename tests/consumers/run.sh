@@ -17,7 +17,7 @@ project() {  # configures and builds the consumer project of that name with the 
     echo "flags reached the consumer"
     exit 1
   fi
-  ./build/consumer
+  ./build/main
 }
 
 case $way in
