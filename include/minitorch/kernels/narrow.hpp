@@ -1,4 +1,4 @@
-// half and bfloat16 to float and back, a Pack at a time: exact up, nearest-even down, NaN made quiet with its payload.
+// half and bfloat16 to float and back, a Pack at a time: exact up, nearest even down, subnormals kept, NaN quiet.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,6 +11,31 @@
 namespace minitorch::kernels {
 
 namespace detail {
+
+template <int W>
+[[gnu::always_inline]] inline void half_up(Pack<float, W>& out, const Pack<std::int16_t, W>& h) {
+  using Ints = Pack<std::int32_t, W>;
+  const Ints all = convert<std::int32_t>(h);  // the sign extends upwards
+  const Ints magnitude = (all & Ints(0x7fff)) << 13, sign = all & Ints(static_cast<std::int32_t>(0x80000000u));
+  const Ints normal = magnitude + Ints(112 << 23);
+  const Ints subnormal = to_bits(convert<float>(magnitude >> 13) * Pack<float, W>(0x1p-24f));
+  const Ints special = magnitude | Ints(0x7f800000) | select(magnitude > Ints(0x0f800000), Ints(0x400000), Ints(0));
+  out = from_bits<float>(sign | select(magnitude < Ints(1 << 23), subnormal, select(magnitude >= Ints(0x0f800000), special, normal)));
+}
+
+template <int W>
+[[gnu::always_inline]] inline void half_down(Pack<std::int16_t, W>& out, const Pack<float, W>& a) {
+  using Ints = Pack<std::int32_t, W>;
+  const Ints all = to_bits(a), magnitude = all & Ints(0x7fffffff), sign = (all >> 16) & Ints(0x8000);
+  const Ints even = (magnitude >> 13) & Ints(1);
+  const Ints normal = (magnitude + Ints(0xfff) + even - Ints(112 << 23)) >> 13;  // a carry into the exponent is what rounding up means
+  // 0.5 has the spacing of subnormal halves: the addition rounds.
+  const Ints subnormal = to_bits(from_bits<float>(magnitude) + Pack<float, W>(0.5f)) - Ints(0x3f000000);
+  const Ints nan = Ints(0x7e00) | ((magnitude >> 13) & Ints(0x3ff));
+  const Ints finite = select(magnitude < Ints(113 << 23), subnormal, normal);
+  const Ints large = select(magnitude > Ints(0x7f800000), nan, Ints(0x7c00));
+  out = convert<std::int16_t>(sign | select(magnitude >= Ints(143 << 23), large, finite));
+}
 
 #if defined(__x86_64__)
 // The processor's conversions of halves. Written as assembly because <immintrin.h> costs each consumer 0.3 s; called only with
@@ -27,49 +52,19 @@ namespace detail {
 [[gnu::target("avx2,f16c")]] inline void half_down(Pack<std::int16_t, 8>& out, const Pack<float, 8>& in) {
   asm("vcvtps2ph $0, %1, %0" : "=x"(out.v) : "x"(in.v));
 }
-inline constexpr bool has_half_conversion = true;
-#else
-inline constexpr bool has_half_conversion = false;
 #endif
-
-template <int W>
-[[gnu::always_inline]] inline Pack<float, W> half_up_portable(const Pack<std::int16_t, W>& h) {
-  using Ints = Pack<std::int32_t, W>;
-  const Ints all = convert<std::int32_t>(h);  // the sign extends upwards
-  const Ints magnitude = (all & Ints(0x7fff)) << 13, sign = all & Ints(static_cast<std::int32_t>(0x80000000u));
-  const Ints normal = magnitude + Ints(112 << 23);
-  const Ints subnormal = to_bits(convert<float>(magnitude >> 13) * Pack<float, W>(0x1p-24f));
-  const Ints special = magnitude | Ints(0x7f800000) | select(magnitude > Ints(0x0f800000), Ints(0x400000), Ints(0));
-  return from_bits<float>(sign | select(magnitude < Ints(1 << 23), subnormal, select(magnitude >= Ints(0x0f800000), special, normal)));
-}
-
-template <int W>
-[[gnu::always_inline]] inline Pack<std::int16_t, W> half_down_portable(const Pack<float, W>& a) {
-  using Ints = Pack<std::int32_t, W>;
-  const Ints all = to_bits(a), magnitude = all & Ints(0x7fffffff), sign = (all >> 16) & Ints(0x8000);
-  const Ints even = (magnitude >> 13) & Ints(1);
-  const Ints normal = (magnitude + Ints(0xfff) + even - Ints(112 << 23)) >> 13;  // a carry into the exponent is what rounding up means
-  // 0.5 has the spacing of subnormal halves: the addition rounds.
-  const Ints subnormal = to_bits(from_bits<float>(magnitude) + Pack<float, W>(0.5f)) - Ints(0x3f000000);
-  const Ints nan = Ints(0x7e00) | ((magnitude >> 13) & Ints(0x3ff));
-  const Ints finite = select(magnitude < Ints(113 << 23), subnormal, normal);
-  const Ints large = select(magnitude > Ints(0x7f800000), nan, Ints(0x7c00));
-  return convert<std::int16_t>(sign | select(magnitude >= Ints(143 << 23), large, finite));
-}
 
 }  // namespace detail
 
-// The values of W halves or bfloat16s given by their bits.
+// The values of W halves or bfloat16s given by their bits. A NaN keeps what fits of its payload; every path gives the same bits.
 template <class T, int W>
 [[gnu::always_inline]] inline Pack<float, W> widen(const Pack<std::int16_t, W>& stored) {
   if constexpr (std::same_as<T, bfloat16>) {
     return from_bits<float>(convert<std::int32_t>(stored) << 16);
-  } else if constexpr (detail::has_half_conversion && (W == 8 || W == 16)) {
+  } else {
     Pack<float, W> out;
     detail::half_up(out, stored);
     return out;
-  } else {
-    return detail::half_up_portable(stored);
   }
 }
 
@@ -81,12 +76,10 @@ template <class T, int W>
     const Ints all = to_bits(a);
     const Ints rounded = (all + Ints(0x7fff) + ((all >> 16) & Ints(1))) >> 16;
     return convert<std::int16_t>(select(a == a, rounded, (all >> 16) | Ints(0x40)));
-  } else if constexpr (detail::has_half_conversion && (W == 8 || W == 16)) {
+  } else {
     Pack<std::int16_t, W> out;
     detail::half_down(out, a);
     return out;
-  } else {
-    return detail::half_down_portable(a);
   }
 }
 
