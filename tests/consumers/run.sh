@@ -10,7 +10,7 @@ cd "$work"
 
 install() { cmake --install "$build" --prefix "$work/prefix" >/dev/null; }
 project() {  # configures and builds the consumer project of that name with the definitions given
-  cmake -S "$here/$way" -B build -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Debug "$@"
+  cmake -S "$here/$way" -B build -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Debug "$@"
   cmake --build build
   # Nothing of ours may reach a consumer: no warning flags, no -march, no other targets of ours.
   if grep -rnE -e '-W(all|extra|pedantic|error|shadow|conversion)|-march|-O[123]' --include=flags.make --include=build.ninja build; then
