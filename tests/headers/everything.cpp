@@ -11,9 +11,4 @@
 #define min(a, b) (((a) < (b)) ? (a) : (b))
 #define max(a, b) (((a) > (b)) ? (a) : (b))
 
-#if __has_include(<minitorch/minitorch.hpp>)
-#include <minitorch/minitorch.hpp>
-#endif
-#if __has_include(<minitorch/parallel.hpp>)
-#include <minitorch/parallel.hpp>
-#endif
+#include <all_headers.hpp>  // generated: every header of the library
