@@ -1,0 +1,102 @@
+// Products of matrices: c = a b, in every combination of scalar types, transposed or not, batched.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <minitorch/core/scalar.hpp>
+#include <minitorch/kernels/gemm_block.hpp>
+#include <minitorch/kernels/gemm_matrix.hpp>
+
+namespace minitorch::kernels {
+
+namespace detail {
+
+// The type that both operands are rounded to: the narrow one if there is one.
+template <class A, class B>
+using product_type = std::conditional_t<is_narrow<A>, A, B>;
+
+template <class A, class B, class C>
+inline constexpr bool is_product = std::same_as<A, double> || std::same_as<B, double> || std::same_as<C, double>
+                                       ? std::same_as<A, B>&& std::same_as<B, C>
+                                       : (std::same_as<A, B> || std::same_as<A, float> ||
+                                          std::same_as<B, float>)&&(std::same_as<C, float> || std::same_as<C, product_type<A, B>>);
+
+template <class From, class Narrow, class To>
+constexpr ConvertFunction conversion() {
+  if constexpr (std::same_as<From, To>)
+    return nullptr;
+  else
+    return convert_runs<From, Narrow, To>;
+}
+
+// Float elements that are to be rounded to half before a product in float.
+template <class From, class Narrow, class Arithmetic>
+constexpr ConvertFunction side_conversion() {
+  using To = typename Arithmetic::Element;
+  if constexpr (std::same_as<From, float> && std::same_as<To, float> && !std::same_as<Narrow, float>)
+    return convert_runs<float, Narrow, float>;
+  else
+    return conversion<From, Narrow, To>();
+}
+
+template <class Arithmetic, class A, class B, class C>
+void multiply_as(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, const Matrix<const A>& a, const Matrix<const B>& b,
+                 const Matrix<C>& c, bool accumulate, const typename Arithmetic::Sum* bias) {
+  using Sum = typename Arithmetic::Sum;
+  using Narrow = product_type<A, B>;
+  constexpr std::int64_t as = sizeof(A), bs = sizeof(B), cs = sizeof(C);
+  const Problem<Sum> problem{
+      .batch = batch,
+      .m = m,
+      .n = n,
+      .k = k,
+      .a = {reinterpret_cast<const std::byte*>(a.data), a.transposed ? as : a.ld * as, a.transposed ? a.ld * as : as, as,
+            side_conversion<A, Narrow, Arithmetic>()},
+      .b = {reinterpret_cast<const std::byte*>(b.data), b.transposed ? b.ld * bs : bs, b.transposed ? bs : b.ld * bs, bs,
+            side_conversion<B, Narrow, Arithmetic>()},
+      .a_batch = a.batch_stride * as,
+      .b_batch = b.batch_stride * bs,
+      .c = reinterpret_cast<std::byte*>(c.data),
+      .c_row = c.ld * cs,
+      .c_batch = c.batch_stride * cs,
+      .c_element = cs,
+      .finish = finish<Sum, C>,
+      .stores_sums = std::same_as<C, Sum>,
+      .bias = bias,
+      .add = accumulate,
+  };
+  multiply<Arithmetic>(problem);
+}
+
+}  // namespace detail
+
+// c = a b, or c += a b: a is m x k, b k x n, c m x n, each after its own transposition, for a batch of matrices. double and float
+// compute in themselves. When one operand is half or bfloat16, the other (the same or float) is rounded to that type, products are
+// summed in float, and c (the same or float) is rounded once. With k = 0 the product is zero.
+// An element of c depends on k, on its row of a and its column of b alone: not on m, n, its place, the batch or the threads.
+template <class A, class B, class C>
+requires detail::is_product<A, B, C>
+void gemm(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const A> a, Matrix<const B> b, Matrix<C> c,
+          bool accumulate) {
+  if (batch <= 0 || m <= 0 || n <= 0 || (k <= 0 && accumulate)) return;
+  if (c.transposed) {
+    c.transposed = false;
+    a.transposed = !a.transposed;
+    b.transposed = !b.transposed;
+    return gemm(batch, n, m, k, b, a, c, accumulate);
+  }
+  if constexpr (std::same_as<C, double>) {
+    detail::multiply_as<detail::DoubleArithmetic>(batch, m, n, k, a, b, c, accumulate, nullptr);
+  } else {
+    if constexpr (std::same_as<detail::product_type<A, B>, bfloat16>) {
+      if (isa() == Isa::avx512_bf16) return detail::multiply_as<detail::Bf16Arithmetic>(batch, m, n, k, a, b, c, accumulate, nullptr);
+    }
+    detail::multiply_as<detail::FloatArithmetic>(batch, m, n, k, a, b, c, accumulate, nullptr);
+  }
+}
+
+}  // namespace minitorch::kernels

@@ -1,0 +1,75 @@
+// What happens to finished sums: a bias and the old value of c are added, the result is rounded once and stored.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include <minitorch/kernels/dispatch.hpp>
+#include <minitorch/kernels/load_store.hpp>
+#include <minitorch/kernels/pack.hpp>
+
+namespace minitorch::kernels {
+
+namespace detail {
+
+// rows x columns sums with sum_row numbers a row; c_row in bytes. bias: one number a column, or null.
+template <class Sum>
+struct FinishJob {
+  const Sum* sums;
+  std::int64_t sum_row;
+  std::byte* c;
+  std::int64_t c_row;
+  std::int64_t rows, columns;
+  const Sum* bias;
+  bool add;
+};
+
+template <class Sum, class C>
+struct Finisher {
+  const FinishJob<Sum>& job;
+
+  template <int Bytes>
+  [[gnu::always_inline]] void operator()(std::integral_constant<int, Bytes>) const {
+    constexpr std::size_t W = Bytes / sizeof(Sum);
+    for (std::int64_t i = 0; i < job.rows; ++i) {
+      const Sum* sums = job.sums + i * job.sum_row;
+      C* c = reinterpret_cast<C*>(job.c + i * job.c_row);
+      std::int64_t j = 0;
+      for (; j + std::int64_t{W} <= job.columns; j += std::int64_t{W})
+        some<W>(sums + j, job.bias != nullptr ? job.bias + j : nullptr, c + j);
+      if (const auto rest = static_cast<std::size_t>(job.columns - j); rest > 0) {
+        Sum part[W] = {}, bias[W] = {};
+        C old[W] = {};
+        std::memcpy(part, sums + j, rest * sizeof(Sum));
+        if (job.bias != nullptr) std::memcpy(bias, job.bias + j, rest * sizeof(Sum));
+        if (job.add) std::memcpy(static_cast<void*>(old), c + j, rest * sizeof(C));
+        some<W>(part, job.bias != nullptr ? bias : nullptr, old);
+        std::memcpy(static_cast<void*>(c + j), old, rest * sizeof(C));
+      }
+    }
+  }
+
+  template <std::size_t W>
+  [[gnu::always_inline]] void some(const Sum* sums, const Sum* bias, C* c) const {
+    using P = Pack<Sum, int{W}>;
+    P value = load<P>(sums);
+    if (bias != nullptr) value += load<P>(bias);
+    if (job.add) value += load<P>(c);
+    store(c, value);
+  }
+};
+
+template <class Sum>
+using FinishFunction = void (*)(const FinishJob<Sum>&);
+
+template <class Sum, class C>
+void finish(const FinishJob<Sum>& job) {
+  dispatch(Finisher<Sum, C>{job});
+}
+
+}  // namespace detail
+
+}  // namespace minitorch::kernels

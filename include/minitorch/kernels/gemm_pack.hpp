@@ -1,0 +1,230 @@
+// What prepares the operands of a product: conversion to the computed element, and panels that the tiles read front to back.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include <minitorch/kernels/dispatch.hpp>
+#include <minitorch/kernels/gemm_micro.hpp>
+#include <minitorch/kernels/load_store.hpp>
+#include <minitorch/kernels/pack.hpp>
+
+namespace minitorch::kernels {
+
+namespace detail {
+
+// Converts `rows` runs of `count` numbers each; the strides are bytes from one run to the next.
+struct ConvertJob {
+  const std::byte* from;
+  std::int64_t from_row;
+  std::byte* to;
+  std::int64_t to_row;
+  std::int64_t rows, count;
+};
+using ConvertFunction = void (*)(const ConvertJob&);
+
+// From is rounded to Narrow (the type that the product computes in) and stored as To.
+template <class From, class Narrow, class To>
+struct Converter {
+  const ConvertJob& job;
+
+  template <int Bytes>
+  [[gnu::always_inline]] void operator()(std::integral_constant<int, Bytes>) const {
+    constexpr std::size_t W = Bytes / 4;
+    for (std::int64_t row = 0; row < job.rows; ++row) {
+      const auto* from = reinterpret_cast<const From*>(job.from + row * job.from_row);
+      auto* to = reinterpret_cast<To*>(job.to + row * job.to_row);
+      std::int64_t i = 0;
+      for (; i + std::int64_t{W} <= job.count; i += std::int64_t{W}) some<W>(from + i, to + i);
+      if (const auto rest = static_cast<std::size_t>(job.count - i); rest > 0) {
+        From in[W] = {};
+        To out[W];
+        std::memcpy(static_cast<void*>(in), from + i, rest * sizeof(From));
+        some<W>(in, out);
+        std::memcpy(static_cast<void*>(to + i), out, rest * sizeof(To));
+      }
+    }
+  }
+
+  template <std::size_t W>
+  [[gnu::always_inline]] static void some(const From* from, To* to) {
+    Pack<float, int{W}> x = load<Pack<float, int{W}>>(from);
+    if constexpr (!std::same_as<From, Narrow> && !std::same_as<To, Narrow>) x = widen<Narrow>(narrow<Narrow>(x));
+    store(to, x);
+  }
+};
+
+template <class From, class Narrow, class To>
+void convert_runs(const ConvertJob& job) {
+  dispatch(Converter<From, Narrow, To>{job});
+}
+
+// One operand of a product: `lanes` are the rows of a or the columns of b. Element (lane, p) is at data + lane * lane_stride
+// + p * k_stride (bytes); one of the strides is the size of an element.
+struct Side {
+  const std::byte* data;
+  std::int64_t lane_stride, k_stride;
+  std::int64_t element;     // its size in bytes, as stored
+  ConvertFunction convert;  // null when the stored type is the computed one
+
+  bool along_k() const { return k_stride == element; }
+  Side at(std::int64_t lane, std::int64_t p) const {
+    return {data + lane * lane_stride + p * k_stride, lane_stride, k_stride, element, convert};
+  }
+};
+
+// Transposes a square of W packs in place: log2 W rounds, each exchanges halves at one distance.
+template <int Distance, class T, int W>
+[[gnu::always_inline]] inline void exchange(Pack<T, W>& a, Pack<T, W>& b) {
+  using Vector = typename Pack<T, W>::Vector;
+  const Vector x = a.v, y = b.v;
+  [&]<int... Lane>(std::integer_sequence<int, Lane...>) __attribute__((always_inline)) {
+    a.v = __builtin_shufflevector(x, y, ((Lane & Distance) != 0 ? W + Lane - Distance : Lane)...);
+    b.v = __builtin_shufflevector(x, y, ((Lane & Distance) != 0 ? W + Lane : Lane + Distance)...);
+  }
+  (std::make_integer_sequence<int, W>());
+}
+
+template <int Distance, class T, int W>
+[[gnu::always_inline]] inline void transpose(Pack<T, W>* rows) {
+#pragma GCC unroll 16
+  for (int i = 0; i < W; ++i)
+    if ((i & Distance) == 0) exchange<Distance>(rows[i], rows[i + Distance]);
+  if constexpr (Distance > 1) transpose<Distance / 2>(rows);
+}
+
+// Writes one panel: unit p of lane l goes to to[p * width + l]. `lanes` is how many the operand has from here on: fewer than the
+// width are filled up with zeros, as is the missing half of a last pair. Writes up to one vector past its end.
+template <class Arithmetic>
+struct PanelPacker {
+  using Unit = typename Arithmetic::Unit;
+  using Element = typename Arithmetic::Element;
+
+  Unit* to;
+  std::int64_t width, lanes, k;  // k in elements
+  Side from;
+
+  template <int Bytes>
+  [[gnu::always_inline]] void operator()(std::integral_constant<int, Bytes>) const {
+    if (from.along_k())
+      along_k<Bytes>();
+    else
+      along_lanes<Bytes>();
+  }
+
+  // Squares of W x W units are read along k and transposed in registers.
+  template <int Bytes>
+  [[gnu::always_inline]] void along_k() const {
+    constexpr int W = Bytes / int{sizeof(Unit)};
+    const std::int64_t bytes = k * std::int64_t{sizeof(Element)}, units = (k + unit_elements<Arithmetic> - 1) / unit_elements<Arithmetic>;
+    for (std::int64_t lane = last_group<W>(); lane >= 0; lane -= W) {
+      for (std::int64_t p = 0; p < units; p += W) {
+        const std::byte* corner = from.data + lane * from.lane_stride + p * std::int64_t{sizeof(Unit)};
+        const std::int64_t left = bytes - p * std::int64_t{sizeof(Unit)};
+        Pack<Unit, W> rows[std::size_t{W}];
+        if (lane + W <= lanes && left >= Bytes) {
+#pragma GCC unroll 16
+          for (int i = 0; i < W; ++i) rows[i] = load_raw<W, Unit>(corner + i * from.lane_stride);
+        } else {
+          for (int i = 0; i < W && lane + i < lanes; ++i)
+            std::memcpy(&rows[i].v, corner + i * from.lane_stride, static_cast<std::size_t>(left < Bytes ? left : Bytes));
+        }
+        transpose<W / 2>(rows);
+        Unit* out = to + p * width + lane;
+        if (p + W <= units) {
+#pragma GCC unroll 16
+          for (int i = 0; i < W; ++i) store_raw(out + i * width, rows[i]);
+        } else {
+          for (int i = 0; i < units - p; ++i) store_raw(out + i * width, rows[i]);
+        }
+      }
+    }
+  }
+
+  template <int Bytes>
+  [[gnu::always_inline]] void along_lanes() const {
+    constexpr int W = Bytes / int{sizeof(Unit)};
+    const std::int64_t whole = k / unit_elements<Arithmetic>;
+    for (std::int64_t lane = last_group<W>(); lane >= 0; lane -= W) {
+      const std::byte* in = from.data + lane * from.lane_stride;
+      Unit* out = to + lane;
+      const std::int64_t here = lanes - lane < W ? lanes - lane : W;
+      if (here == W) {
+        for (std::int64_t p = 0; p < whole; ++p, in += unit_elements<Arithmetic> * from.k_stride, out += width)
+          store_raw(out, unit_row<W>(in, in + from.k_stride));
+      } else {
+        for (std::int64_t p = 0; p < whole; ++p, in += unit_elements<Arithmetic> * from.k_stride, out += width)
+          store_raw(out, part_of_row<W>(in, in + from.k_stride, here));
+      }
+      if (whole * unit_elements<Arithmetic> < k) store_raw(out, part_of_row<W>(in, nullptr, here));
+    }
+  }
+
+  // Groups of lanes are written from the last to the first: what one writes past the width belongs to the first.
+  template <int W>
+  std::int64_t last_group() const {
+    return (width - 1) / W * W;
+  }
+
+  // W units: the numbers themselves, or pairs of the elements of two neighbouring rows.
+  template <int W>
+  [[gnu::always_inline]] static Pack<Unit, W> unit_row(const std::byte* row, [[maybe_unused]] const std::byte* next) {
+    if constexpr (unit_elements<Arithmetic> == 1) {
+      return load_raw<W, Unit>(row);
+    } else {
+      const auto low = convert<std::int32_t>(load_raw<W, std::int16_t>(row)), high = convert<std::int32_t>(load_raw<W, std::int16_t>(next));
+      return (low & Pack<Unit, W>(0xffff)) | high << 16;
+    }
+  }
+
+  template <int W>
+  [[gnu::always_inline]] static Pack<Unit, W> part_of_row(const std::byte* row, const std::byte* next, std::int64_t lanes_here) {
+    std::byte copy[2][W * sizeof(Element)] = {};
+    if (lanes_here > 0) {
+      const auto bytes = static_cast<std::size_t>(lanes_here) * sizeof(Element);
+      std::memcpy(copy[0], row, bytes);
+      if (unit_elements<Arithmetic> == 2 && next != nullptr) std::memcpy(copy[1], next, bytes);
+    }
+    return unit_row<W>(copy[0], copy[1]);
+  }
+};
+
+// The block of `lanes` x k numbers as the product computes them, written to `to` in the order in which the operand has them.
+template <class Arithmetic>
+Side convert_side(const Side& from, std::int64_t lanes, std::int64_t k, std::byte* to, std::int64_t to_row) {
+  constexpr std::int64_t element = sizeof(typename Arithmetic::Element);
+  if (from.along_k()) {
+    from.convert({from.data, from.lane_stride, to, to_row, lanes, k});
+    return {to, to_row, element, element, nullptr};
+  }
+  from.convert({from.data, from.k_stride, to, to_row, k, lanes});
+  return {to, element, to_row, element, nullptr};
+}
+
+// Bytes from one run to the next in a converted block: whole vectors, and never a multiple of a page.
+constexpr std::int64_t converted_row(std::int64_t run_bytes) { return (run_bytes + 63) / 64 * 64 + 64; }
+
+// Packs a panel whatever the stored type is; `room` takes the converted numbers on their way (room_for_panel bytes).
+template <class Arithmetic>
+void pack_panel(typename Arithmetic::Unit* to, std::int64_t width, std::int64_t lanes, std::int64_t k, const Side& from, std::byte* room) {
+  if (from.convert == nullptr) return dispatch(PanelPacker<Arithmetic>{to, width, lanes, k, from});
+  const std::int64_t whole = (width + 15) / 16 * 16, here = lanes < whole ? lanes : whole;
+  constexpr std::int64_t element = sizeof(typename Arithmetic::Element);
+  const Side converted = convert_side<Arithmetic>(from, here, k, room, converted_row((from.along_k() ? k : here) * element));
+  dispatch(PanelPacker<Arithmetic>{to, width, here, k, converted});
+}
+
+template <class Arithmetic>
+constexpr std::int64_t room_for_panel(std::int64_t width, std::int64_t k) {
+  constexpr std::int64_t element = sizeof(typename Arithmetic::Element);
+  const std::int64_t whole = (width + 15) / 16 * 16;
+  return whole * converted_row(k * element) + k * converted_row(whole * element);
+}
+
+}  // namespace detail
+
+}  // namespace minitorch::kernels
