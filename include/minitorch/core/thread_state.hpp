@@ -13,6 +13,7 @@ struct ThreadState {
   bool in_recompute = false;
   std::uint64_t seed = 0;         // key of the counter-based generator
   std::uint64_t next_stream = 0;  // each random operation takes one stream
+  std::uint64_t collectives = 0;  // collectives called so far: a region that communicated runs again to its end
 };
 
 inline constinit thread_local ThreadState thread_state;

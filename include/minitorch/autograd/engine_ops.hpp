@@ -1,0 +1,59 @@
+// The operations that the engine itself must be able to record: adding gradients up, undoing a broadcast, products. Declared here,
+// because the engine stands on them and they on it.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <type_traits>
+
+#include <minitorch/autograd/lazy.hpp>
+#include <minitorch/autograd/operation.hpp>
+#include <minitorch/autograd/tensor.hpp>
+
+namespace minitorch {
+
+// Sums the dimensions away in which `shape` was broadcast to x's shape.
+template <Scalar T>
+Tensor<T> sum_to(const Tensor<T>& x, const Shape& shape);
+
+// Repeats x along the dimensions in which `shape` is larger. Throws ShapeError if x does not broadcast to it.
+template <Element T>
+Tensor<T> expand(const Tensor<T>& x, const Shape& shape);
+
+// Whether the operands of a product are to be read transposed in their last two dimensions.
+struct Transposes {
+  bool a = false;
+  bool b = false;
+};
+
+struct Add : Operation<Add> {
+  using Operation<Add>::operator();
+  template <Scalar T>
+  Tensor<T> operator()(const Tensor<T>& a, const Tensor<T>& b) const;
+  template <Scalar T>
+  Tensor<T> operator()(const Tensor<T>& a, std::type_identity_t<compute_t<T>> b) const;
+};
+// value     a + b, broadcast by NumPy's rule
+// gradient  dy, dy
+// saves     nothing
+inline constexpr Add add;
+
+struct MatMul : Operation<MatMul> {
+  using Operation<MatMul>::operator();
+  template <Scalar A, Scalar B>
+  Tensor<A> operator()(const Tensor<A>& a, const Tensor<B>& b, Transposes transpose = {}) const;
+};
+inline constexpr MatMul matmul;
+
+// Lazy gradients as tensors of the destination's shape, for a backward pass that is itself recorded.
+template <Scalar T, Scalar A, Scalar B>
+Tensor<T> materialize(const Product<A, B>& product, const Shape& shape);
+template <Scalar T>
+Tensor<T> materialize(const Placement<T>& placement, const Shape& shape);
+template <Scalar T>
+Tensor<T> materialize(const RowScatter<T>& scatter, const Shape& shape);
+
+// c = a b, or c += a b.
+template <Scalar A, Scalar B, Scalar C>
+void run_product(const Product<A, B>& product, C* c, bool accumulate);
+
+}  // namespace minitorch

@@ -1,0 +1,136 @@
+// Tensor<T>: a handle to a contiguous, row-major array and its place in the graph. Copies share; clone() copies the data.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <utility>
+
+#include <minitorch/autograd/any_tensor.hpp>
+#include <minitorch/autograd/node.hpp>
+#include <minitorch/core/error.hpp>
+#include <minitorch/core/thread_state.hpp>
+
+namespace minitorch {
+
+struct BackwardOptions {
+  bool retain_graph = false;  // keep what was saved, so that backward can run again
+  bool create_graph = false;  // record the backward pass itself; implies retain_graph
+};
+
+template <Element T>
+class Tensor {
+ public:
+  using value_type = T;
+  // Gradients that add up are kept in the type that values are computed in: float for the narrow types.
+  using Gradient = compute_t<T>;
+
+  Tensor() = default;  // undefined: no shape, no data
+  explicit Tensor(BodyRef body) : body_(std::move(body)) {}
+
+  bool defined() const { return static_cast<bool>(body_); }
+  const Shape& shape() const { return body_->shape; }
+  int rank() const { return body_->shape.rank(); }
+  std::int64_t numel() const { return body_->shape.numel(); }
+  // The size of one dimension; negative counts from the end. Throws ShapeError out of range.
+  std::int64_t size(int dim) const { return shape()[shape().dim(dim, "size")]; }
+
+  const T* data() const { return reinterpret_cast<const T*>(body_->data); }
+  std::span<const T> values() const { return {data(), static_cast<std::size_t>(numel())}; }
+  // The only value of a tensor of one element. Throws ShapeError otherwise.
+  T item() const {
+    if (numel() != 1) fail<ShapeError>("item: the tensor must have one element, got shape ", shape());
+    return *data();
+  }
+
+  // For writing in place. Whatever was saved of this memory for a backward pass becomes stale, and that pass an error.
+  // Throws GraphError for a tensor that takes part in a graph while gradients are recorded.
+  T* mutable_data() {
+    if (thread_state.grad_enabled && requires_grad())
+      fail<GraphError>("mutable_data: a tensor of shape ", shape(),
+                       " in a graph is written to while gradients are recorded; use no_grad or detach()");
+    body_->buffer->bump_version();
+    return reinterpret_cast<T*>(body_->data);
+  }
+  std::span<T> mutable_values() {
+    T* first = mutable_data();
+    return {first, static_cast<std::size_t>(numel())};
+  }
+
+  // --- the graph ---
+  bool requires_grad() const { return static_cast<bool>(body_->node); }
+  bool is_leaf() const { return !body_->node || body_->node->is_leaf(); }
+  // Makes a leaf (a tensor without history) one whose gradient is wanted, or not. Returns itself.
+  Tensor& set_requires_grad(bool wanted = true) requires Scalar<T>;
+  // The gradient that backward passes have gathered on a leaf, or on an inner tensor after retain_grad(); undefined before the first.
+  Tensor<Gradient> grad() const requires Scalar<T>;
+  // Replaces it (an undefined tensor clears it). Throws ShapeError for another shape.
+  void set_grad(Tensor<Gradient> gradient) requires Scalar<T>;
+  void zero_grad() requires Scalar<T> { set_grad({}); }
+  // Keeps the gradient of an inner tensor for grad().
+  void retain_grad() requires Scalar<T>;
+  // Calls hook(gradient) once a backward pass with the whole gradient of this tensor; what it returns, if defined, replaces it.
+  template <class Hook>
+  void register_hook(Hook hook) requires Scalar<T>;
+  // Calls hook() on a leaf once a backward pass, after its gradient has been added to.
+  template <class Hook>
+  void register_post_accumulate_hook(Hook hook) requires Scalar<T>;
+
+  // Adds the gradient of this tensor to every leaf it depends on. Without a seed the tensor must have one element.
+  void backward(BackwardOptions options = {}) const requires Scalar<T>;
+  void backward(const Tensor& seed, BackwardOptions options = {}) const requires Scalar<T>;
+
+  // --- other views of the same data ---
+  // The same data outside the graph.
+  Tensor detach() const { return Tensor(alias()); }
+  // A copy of the data; differentiable.
+  Tensor clone() const;
+  // The same data in another shape; one dimension may be -1. Throws ShapeError unless the number of elements agrees.
+  Tensor reshape(std::initializer_list<std::int64_t> dims) const;
+  Tensor reshape(const Shape& shape) const;
+  // The elements [first, last) of the leading dimension; shares the data.
+  Tensor slice(std::int64_t first, std::int64_t last) const;
+  // Element `index` of the leading dimension, without that dimension; shares the data.
+  Tensor operator[](std::int64_t index) const;
+  // The values in another scalar type, rounded to nearest even; the same tensor if it is the same type. Differentiable.
+  template <Element U>
+  Tensor<U> to() const;
+
+  // --- in place; recorded when gradients are ---
+  Tensor& copy_(const Tensor& source);
+  Tensor& fill_(T value);
+  Tensor& add_(const Tensor& other);
+
+  const BodyRef& body() const { return body_; }
+  // The body of a handle that is about to die.
+  BodyRef release_body() && { return std::move(body_); }
+
+  // A new body on the same memory, with the given node (none: outside the graph).
+  BodyRef alias(NodeRef node = {}) const {
+    auto* body = new TensorBody(dtype_of<T>, body_->shape, body_->buffer, body_->data);
+    body->node = std::move(node);
+    return BodyRef(body);
+  }
+
+  // An uninitialised tensor. Throws std::bad_alloc.
+  static Tensor empty(const Shape& shape) {
+    BufferRef buffer = BufferRef::allocate(shape.numel() * static_cast<std::int64_t>(sizeof(T)));
+    std::byte* data = buffer->data();
+    return Tensor(BodyRef(new TensorBody(dtype_of<T>, shape, std::move(buffer), data)));
+  }
+
+ private:
+  BodyRef body_;
+};
+
+template <Element T>
+AnyTensor::AnyTensor(const Tensor<T>& tensor) : body_(tensor.body()) {}
+
+template <Element T>
+Tensor<T> AnyTensor::as() const {
+  if (dtype() != dtype_of<T>) fail<ArgumentError>("as: the tensor holds ", dtype_name(dtype()), ", not ", dtype_name(dtype_of<T>));
+  return Tensor<T>(body_);
+}
+
+}  // namespace minitorch
