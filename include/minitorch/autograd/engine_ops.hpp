@@ -1,7 +1,8 @@
-// The operations that the engine itself must be able to record: adding gradients up, undoing a broadcast, products. Declared here,
-// because the engine stands on them and they on it.
+// The operations that the engine itself must be able to record: adding gradients up, undoing a broadcast, products.
 // SPDX-License-Identifier: MIT
 #pragma once
+
+// Declared here and defined with the others: the engine stands on them, and they on it.
 
 #include <type_traits>
 

@@ -1,7 +1,8 @@
-// What all operations are: function objects, so that templates find every overload. Values of another world (placed on ranks, say)
-// bring their own meaning by an apply_operation(op, args...) beside their type.
+// What all operations are: function objects, so that templates find every overload.
 // SPDX-License-Identifier: MIT
 #pragma once
+
+// Values of another world (placed on ranks, say) bring their own meaning by an apply_operation(op, args...) beside their type.
 
 namespace minitorch {
 

@@ -1,7 +1,8 @@
-// record(): one operation, one place. The forward pass fills the result; one rule per input says what its gradient is and what
-// that needs. Captureless rules are values of a type, so a node is its edges and its saved slots and nothing else.
+// record(): one operation, one place: a forward pass that fills the result, and a rule per input.
 // SPDX-License-Identifier: MIT
 #pragma once
+
+// A captureless rule is a type, so a node is its edges and its saved slots and nothing else.
 
 #include <array>
 #include <cstdint>
@@ -69,15 +70,15 @@ struct Wrt {
   template <Scalar T>
   struct Branch {
     static constexpr std::size_t edge_count = 1;
-    std::optional<Slots<T, Args...>> slots;
+    std::optional<Slots<T, Args...>> kept;
 
     Branch(const Wrt& wrt, const Tensor<T>& out, const char* name) {
       if (!wrt.wanted()) return;  // costs nothing
-      std::apply([&](const Args&... args) { slots.emplace(Slot<T, Args>::make(args, out, name)...); }, wrt.needed);
+      std::apply([&](const Args&... args) { kept.emplace(Slot<T, Args>::make(args, out, name)...); }, wrt.needed);
     }
     void run(Node* node, const char* name, const NodeRef* edges, const Tensor<T>& dy) const {
-      if (!slots || !edges[0]->needed()) return;
-      std::apply([&](const auto&... slot) { typed<D>(edges[0])->accumulate(Rule{}(dy, unpack_slot(slot, node, name)...)); }, *slots);
+      if (!kept || !edges[0]->needed()) return;
+      std::apply([&](const auto&... slot) { typed<D>(edges[0])->accumulate(Rule{}(dy, unpack_slot(slot, node, name)...)); }, *kept);
     }
   };
 };
@@ -102,22 +103,23 @@ struct WrtAll<Rule, std::tuple<const Tensor<D>&...>, Args...> {
   template <Scalar T>
   struct Branch {
     static constexpr std::size_t edge_count = sizeof...(D);
-    std::optional<Slots<T, Args...>> slots;
+    std::optional<Slots<T, Args...>> kept;
 
     Branch(const WrtAll& wrt, const Tensor<T>& out, const char* name) {
       if (!wrt.wanted()) return;
-      std::apply([&](const Args&... args) { slots.emplace(Slot<T, Args>::make(args, out, name)...); }, wrt.needed);
+      std::apply([&](const Args&... args) { kept.emplace(Slot<T, Args>::make(args, out, name)...); }, wrt.needed);
     }
     void run(Node* node, const char* name, const NodeRef* edges, const Tensor<T>& dy) const {
-      if (!slots) return;
+      if (!kept) return;
       std::array<bool, edge_count> wanted;
       for (std::size_t i = 0; i < edge_count; ++i) wanted[i] = edges[i] && edges[i]->needed();
-      auto gradients = std::apply([&](const auto&... slot) { return Rule{}(dy, wanted, unpack_slot(slot, node, name)...); }, *slots);
+      auto gradients = std::apply([&](const auto&... slot) { return Rule{}(dy, wanted, unpack_slot(slot, node, name)...); }, *kept);
       deliver(edges, wanted, gradients, std::make_index_sequence<edge_count>{});
     }
-    template <class Gradients, std::size_t... I>
-    static void deliver(const NodeRef* edges, const std::array<bool, edge_count>& wanted, Gradients& gradients, std::index_sequence<I...>) {
-      ((wanted[I] ? typed<D>(edges[I])->accumulate(std::move(std::get<I>(gradients))) : void()), ...);
+    template <class Gradients, std::size_t... Index>
+    static void deliver(const NodeRef* edges, const std::array<bool, edge_count>& wanted, Gradients& gradients,
+                        std::index_sequence<Index...>) {
+      ((wanted[Index] ? typed<D>(edges[Index])->accumulate(std::move(std::get<Index>(gradients))) : void()), ...);
     }
   };
 };
@@ -147,8 +149,8 @@ class OpNode final : public GradNode<T> {
   }
   template <class Branch>
   static bool release_branch(Branch& branch) {
-    const bool had = branch.slots.has_value() && std::tuple_size_v<typename decltype(branch.slots)::value_type> > 0;
-    if (had) branch.slots.reset();
+    const bool had = branch.kept.has_value() && std::tuple_size_v<typename decltype(branch.kept)::value_type> > 0;
+    if (had) branch.kept.reset();
     return had;
   }
 
