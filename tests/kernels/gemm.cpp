@@ -26,11 +26,11 @@ using std::int64_t;
 
 namespace {
 
-const auto all_isas = {Isa::baseline, Isa::avx2, Isa::avx512, Isa::avx512_bf16};
+const auto all_isas = {Isa::baseline, Isa::avx2, Isa::avx512, Isa::avx512_bf16, Isa::amx_bf16};
 
 struct IsaLimit {
   explicit IsaLimit(Isa isa) : taken(mt::kernels::limit_isa(isa)) {}
-  ~IsaLimit() { mt::kernels::limit_isa(Isa::avx512_bf16); }
+  ~IsaLimit() { mt::kernels::limit_isa(Isa::amx_bf16); }
   Isa taken;
 };
 

@@ -50,6 +50,7 @@ template <class F>
 void dispatch(F&& f) {
 #if defined(__x86_64__)
   switch (isa()) {
+    case Isa::amx_bf16:
     case Isa::avx512_bf16:
     case Isa::avx512: return detail::run_avx512(f);
     case Isa::avx2: return detail::run_avx2(f);

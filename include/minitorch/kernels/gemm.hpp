@@ -8,8 +8,8 @@
 #include <type_traits>
 
 #include <minitorch/core/scalar.hpp>
-#include <minitorch/kernels/gemm_block.hpp>
 #include <minitorch/kernels/gemm_matrix.hpp>
+#include <minitorch/kernels/gemm_threads.hpp>
 
 namespace minitorch::kernels {
 
@@ -93,7 +93,10 @@ void gemm(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, Ma
     detail::multiply_as<detail::DoubleArithmetic>(batch, m, n, k, a, b, c, accumulate, nullptr);
   } else {
     if constexpr (std::same_as<detail::product_type<A, B>, bfloat16>) {
+#if defined(__x86_64__)
+      if (isa() == Isa::amx_bf16) return detail::multiply_as<detail::AmxArithmetic>(batch, m, n, k, a, b, c, accumulate, nullptr);
       if (isa() == Isa::avx512_bf16) return detail::multiply_as<detail::Bf16Arithmetic>(batch, m, n, k, a, b, c, accumulate, nullptr);
+#endif
     }
     detail::multiply_as<detail::FloatArithmetic>(batch, m, n, k, a, b, c, accumulate, nullptr);
   }

@@ -37,8 +37,7 @@ struct Bf16Arithmetic {
 template <class Arithmetic>
 inline constexpr std::int64_t unit_elements = std::int64_t{sizeof(typename Arithmetic::Unit) / sizeof(typename Arithmetic::Element)};
 
-// c = a b, or c += a b, over k units: unit (i, p) of a is at a + static_cast<std::int64_t>(i) * a_row + p * a_step, row p of b at b + p *
-// b_step (bytes).
+// c = a b, or c += a b, over k units: unit (i, p) of a is at a + i * a_row + p * a_step, row p of b at b + p * b_step (bytes).
 template <class Arithmetic>
 struct TileJob {
   std::int64_t k;
@@ -52,23 +51,20 @@ struct TileJob {
 };
 
 // Tiles come in several heights, so that a remainder of rows wastes nothing, and one or two vectors wide.
-inline constexpr int tile_heights = 5;
-inline constexpr std::array<int, tile_heights> heights_32_registers = {14, 8, 4, 2, 1};
-inline constexpr std::array<int, tile_heights> heights_16_registers = {6, 4, 3, 2, 1};
+inline constexpr std::array<int, 5> heights_32_registers = {14, 8, 4, 2, 1};
+inline constexpr std::array<int, 5> heights_16_registers = {6, 4, 3, 2, 1};
 
 template <int Bytes>
-constexpr int tile_height(int index) {
+constexpr const std::array<int, 5>& tile_heights() {
 #if defined(__x86_64__)
-  constexpr bool few = Bytes < 64;
+  return Bytes < 64 ? heights_16_registers : heights_32_registers;
 #else
-  constexpr bool few = false;
+  return heights_32_registers;
 #endif
-  return (few ? heights_16_registers : heights_32_registers)[static_cast<std::size_t>(index)];
 }
 
 template <int W, class T>
-requires(!std::same_as<T, std::int32_t>)
-    [[gnu::always_inline]] inline void multiply_add(Pack<T, W>& sum, const Pack<T, W>& a, const Pack<T, W>& b) {
+[[gnu::always_inline]] inline void multiply_add(Pack<T, W>& sum, const Pack<T, W>& a, const Pack<T, W>& b) {
   sum = fma(a, b, sum);
 }
 
@@ -80,7 +76,7 @@ requires(!std::same_as<T, std::int32_t>)
 }
 #endif
 
-template <class Arithmetic, int Height, int Vectors>
+template <class Arithmetic, std::size_t Height, std::size_t Vectors>
 struct TileKernel {
   const TileJob<Arithmetic>& job;
 
@@ -97,7 +93,7 @@ struct TileKernel {
     using Unit = typename Arithmetic::Unit;
     using Sum = typename Arithmetic::Sum;
     constexpr int W = Bytes / int{sizeof(Sum)};
-    constexpr std::size_t R = tile_height<Bytes>(Height), V = Vectors;
+    constexpr std::size_t R = tile_heights<Bytes>()[Height], V = Vectors;
     Pack<Sum, W> sum[R][V];
     const std::byte *a = job.a, *b = job.b;
     const std::int64_t a_row = job.a_row;
@@ -134,7 +130,7 @@ struct TileKernel {
   }
 };
 
-template <class Arithmetic, int Height, int Vectors>
+template <class Arithmetic, std::size_t Height, std::size_t Vectors>
 void tile(const TileJob<Arithmetic>& job) {
   dispatch(TileKernel<Arithmetic, Height, Vectors>{job});
 }
@@ -144,11 +140,11 @@ using TileFunction = void (*)(const TileJob<Arithmetic>&);
 
 // By height, then by vectors.
 template <class Arithmetic>
-inline constexpr TileFunction<Arithmetic> tile_functions[tile_heights][2] = {{tile<Arithmetic, 0, 1>, tile<Arithmetic, 0, 2>},
-                                                                             {tile<Arithmetic, 1, 1>, tile<Arithmetic, 1, 2>},
-                                                                             {tile<Arithmetic, 2, 1>, tile<Arithmetic, 2, 2>},
-                                                                             {tile<Arithmetic, 3, 1>, tile<Arithmetic, 3, 2>},
-                                                                             {tile<Arithmetic, 4, 1>, tile<Arithmetic, 4, 2>}};
+inline constexpr TileFunction<Arithmetic> tile_functions[5][2] = {{tile<Arithmetic, 0, 1>, tile<Arithmetic, 0, 2>},
+                                                                  {tile<Arithmetic, 1, 1>, tile<Arithmetic, 1, 2>},
+                                                                  {tile<Arithmetic, 2, 1>, tile<Arithmetic, 2, 2>},
+                                                                  {tile<Arithmetic, 3, 1>, tile<Arithmetic, 3, 2>},
+                                                                  {tile<Arithmetic, 4, 1>, tile<Arithmetic, 4, 2>}};
 
 }  // namespace detail
 

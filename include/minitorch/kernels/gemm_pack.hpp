@@ -208,14 +208,19 @@ Side convert_side(const Side& from, std::int64_t lanes, std::int64_t k, std::byt
 // Bytes from one run to the next in a converted block: whole vectors, and never a multiple of a page.
 constexpr std::int64_t converted_row(std::int64_t run_bytes) { return (run_bytes + 63) / 64 * 64 + 64; }
 
-// Packs a panel whatever the stored type is; `room` takes the converted numbers on their way (room_for_panel bytes).
+// The lanes of a panel as the product computes them: where they lie, or converted into `room` (room_for_panel bytes).
 template <class Arithmetic>
-void pack_panel(typename Arithmetic::Unit* to, std::int64_t width, std::int64_t lanes, std::int64_t k, const Side& from, std::byte* room) {
-  if (from.convert == nullptr) return dispatch(PanelPacker<Arithmetic>{to, width, lanes, k, from});
+Side converted_panel(const Side& from, std::int64_t width, std::int64_t lanes, std::int64_t k, std::byte* room) {
+  if (from.convert == nullptr) return from;
   const std::int64_t whole = (width + 15) / 16 * 16, here = lanes < whole ? lanes : whole;
   constexpr std::int64_t element = sizeof(typename Arithmetic::Element);
-  const Side converted = convert_side<Arithmetic>(from, here, k, room, converted_row((from.along_k() ? k : here) * element));
-  dispatch(PanelPacker<Arithmetic>{to, width, here, k, converted});
+  return convert_side<Arithmetic>(from, here, k, room, converted_row((from.along_k() ? k : here) * element));
+}
+
+// Packs a panel whatever the stored type is.
+template <class Arithmetic>
+void pack_panel(typename Arithmetic::Unit* to, std::int64_t width, std::int64_t lanes, std::int64_t k, const Side& from, std::byte* room) {
+  dispatch(PanelPacker<Arithmetic>{to, width, lanes, k, converted_panel<Arithmetic>(from, width, lanes, k, room)});
 }
 
 template <class Arithmetic>

@@ -13,13 +13,14 @@
 #endif
 
 #include <minitorch/core/error.hpp>
+#include <minitorch/kernels/amx_permission.hpp>
 
 namespace minitorch::kernels {
 
 // Each path includes the ones before it. `baseline` is what the compiler was told to assume, with vectors of 16 bytes.
-enum class Isa { baseline, avx2, avx512, avx512_bf16 };
+enum class Isa { baseline, avx2, avx512, avx512_bf16, amx_bf16 };
 
-inline constexpr std::array<std::string_view, 4> isa_names = {"baseline", "avx2", "avx512", "avx512_bf16"};
+inline constexpr std::array<std::string_view, 5> isa_names = {"baseline", "avx2", "avx512", "avx512_bf16", "amx_bf16"};
 
 constexpr std::string_view isa_name(Isa isa) { return isa_names[static_cast<std::size_t>(isa)]; }
 
@@ -36,7 +37,9 @@ inline Isa detect_isa() {
       !__builtin_cpu_supports("avx512vl"))
     return Isa::avx2;
   const bool bf16 = __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 5 & 1) != 0;
-  return bf16 ? Isa::avx512_bf16 : Isa::avx512;
+  if (!bf16) return Isa::avx512;
+  const bool amx = __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d >> 22 & 1) != 0 && (d >> 24 & 1) != 0;
+  return amx && amx_permitted() ? Isa::amx_bf16 : Isa::avx512_bf16;
 }
 #else
 inline Isa detect_isa() { return Isa::baseline; }
@@ -49,7 +52,7 @@ inline Isa initial_isa() {
   if (wanted == nullptr) return machine;
   for (std::size_t i = 0; i < isa_names.size(); ++i)
     if (isa_names[i] == wanted) return (std::min)(machine, static_cast<Isa>(i));
-  fail<ArgumentError>("MINITORCH_ISA: must be one of baseline, avx2, avx512, avx512_bf16, got ", wanted);
+  fail<ArgumentError>("MINITORCH_ISA: must be one of baseline, avx2, avx512, avx512_bf16, amx_bf16, got ", wanted);
 }
 
 inline std::atomic<int>& isa_setting() {
