@@ -26,8 +26,8 @@ struct Transposes {
   bool b = false;
 };
 
-struct Add : Operation<Add> {
-  using Operation<Add>::operator();
+struct Add : Operation<Add, Kind::addition> {
+  using Operation<Add, Kind::addition>::operator();
   template <Scalar T>
   Tensor<T> operator()(const Tensor<T>& a, const Tensor<T>& b) const;
   template <Scalar T>
