@@ -25,3 +25,4 @@
 #include <minitorch/autograd/state_dict.hpp>
 #include <minitorch/autograd/tensor.hpp>
 #include <minitorch/autograd/view.hpp>
+#include <minitorch/autograd/visit.hpp>
