@@ -56,18 +56,6 @@ class Mask {
   [[gnu::always_inline]] friend Mask operator||(const Mask& a, const Mask& b) { return Mask(a.v | b.v); }
 };
 
-template <int Bytes, int W>
-[[gnu::always_inline]] inline bool any(const Mask<Bytes, W>& m) {
-  bool found = false;
-  for (int i = 0; i < W; ++i) found |= m[i];
-  return found;
-}
-
-template <int Bytes, int W>
-[[gnu::always_inline]] inline bool all(const Mask<Bytes, W>& m) {
-  return !any(~m);
-}
-
 // Arithmetic is lane by lane. A plain number converts to a Pack of copies, so that `2.0 * a` and `a + 1` mean what they say.
 // The copy constructor is user-provided on purpose: it makes the class pass by reference, which is the same for every target;
 // a bare vector, or a trivially copyable wrapper, passed to a function compiled for another target would be silently wrong.
@@ -163,6 +151,30 @@ template <class T, int W>
   Pack<T, W / 2> out;
   __builtin_memcpy(&out.v, reinterpret_cast<const char*>(&a.v) + sizeof out.v, sizeof out.v);
   return out;
+}
+
+// Is there a lane that says yes; do all say yes.
+template <int Bytes, int W>
+[[gnu::always_inline]] inline bool any(const Mask<Bytes, W>& m) {
+  if constexpr (Bytes * W > 16) {
+    const Pack<typename Mask<Bytes, W>::Lane, W> lanes(m.v);
+    return any(Mask<Bytes, W / 2>((low_half(lanes) | high_half(lanes)).v));
+  } else {
+    bool found = false;
+    for (int i = 0; i < W; ++i) found |= m[i];
+    return found;
+  }
+}
+template <int Bytes, int W>
+[[gnu::always_inline]] inline bool all(const Mask<Bytes, W>& m) {
+  return !any(~m);
+}
+
+// The bits of each lane moved down, zeros coming in.
+template <class T, int W>
+[[gnu::always_inline]] inline Pack<T, W> shift_down(const Pack<T, W>& a, int count) {
+  using Unsigned [[gnu::vector_size(W * int{sizeof(T)})]] = std::make_unsigned_t<T>;
+  return Pack<T, W>(reinterpret_cast<typename Pack<T, W>::Vector>(reinterpret_cast<Unsigned>(a.v) >> count));
 }
 
 }  // namespace minitorch::kernels

@@ -1,0 +1,138 @@
+// What the vector functions are built from: signs, rounding, powers of two, square roots, polynomials.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <limits>
+
+#include <minitorch/kernels/pack.hpp>
+
+namespace minitorch::kernels {
+
+template <class T, int W>
+[[gnu::always_inline]] inline Pack<T, W> abs(const Pack<T, W>& a) {
+  return from_bits<T>(to_bits(a) & Pack<bits_t<T>, W>(std::numeric_limits<bits_t<T>>::max()));
+}
+
+// The magnitude of a with the sign of b.
+template <class T, int W>
+[[gnu::always_inline]] inline Pack<T, W> copysign(const Pack<T, W>& a, const Pack<T, W>& b) {
+  const Pack<bits_t<T>, W> sign(std::numeric_limits<bits_t<T>>::min());
+  return from_bits<T>((to_bits(a) & ~sign) | (to_bits(b) & sign));
+}
+
+// The larger and the smaller one; NaN when either is NaN.
+template <class T, int W>
+[[gnu::always_inline]] inline Pack<T, W> maximum(const Pack<T, W>& a, const Pack<T, W>& b) {
+  return select((a > b) | (a != a), a, b);
+}
+template <class T, int W>
+[[gnu::always_inline]] inline Pack<T, W> minimum(const Pack<T, W>& a, const Pack<T, W>& b) {
+  return select((a < b) | (a != a), a, b);
+}
+
+namespace detail {
+
+// The constants of a floating-point type that its functions are written with.
+template <class T>
+struct Real;
+template <>
+struct Real<float> {
+  static constexpr int mantissa = 23, bias = 127;
+  static constexpr double round_magic = 0x1.8p23;  // adding it leaves the integer in the low bits
+  static constexpr double ln2_hi = 0.693359375, ln2_lo = -2.12194440e-4;
+  static constexpr double exp_max = 89, exp_min = -104;
+};
+template <>
+struct Real<double> {
+  static constexpr int mantissa = 52, bias = 1023;
+  static constexpr double round_magic = 0x1.8p52;
+  static constexpr double ln2_hi = 6.93147180369123816490e-01, ln2_lo = 1.90821492927058770002e-10;
+  static constexpr double exp_max = 710, exp_min = -746;
+};
+
+// first * x^n + ... + last.
+template <class T, int W, class... C>
+[[gnu::always_inline]] inline Pack<T, W> polynomial(const Pack<T, W>& x, double first, C... rest) {
+  Pack<T, W> sum(first);
+  ((sum = fma(sum, x, Pack<T, W>(rest))), ...);
+  return sum;
+}
+
+// 2^n for the n that stands in the low bits of n + round_magic; -bias < n <= bias.
+template <class T, int W>
+[[gnu::always_inline]] inline Pack<T, W> power_of_two(const Pack<T, W>& n_plus_magic) {
+  using Ints = Pack<bits_t<T>, W>;
+  return from_bits<T>((to_bits(n_plus_magic) << Real<T>::mantissa) + Ints(bits_t<T>{Real<T>::bias} << Real<T>::mantissa));
+}
+
+// a * 2^n with one rounding, for integral n down to twice the smallest exponent.
+template <class T, int W>
+[[gnu::always_inline]] inline Pack<T, W> scale(const Pack<T, W>& a, const Pack<T, W>& n) {
+  const Pack<T, W> magic(Real<T>::round_magic), half = fma(n, Pack<T, W>(0.5), magic);
+  return a * power_of_two(half) * power_of_two((n - (half - magic)) + magic);
+}
+
+// Small integers as numbers; 64-bit ones without the instruction that only AVX-512 has.
+template <class T, int W>
+[[gnu::always_inline]] inline Pack<T, W> to_real(const Pack<bits_t<T>, W>& n) {
+  if constexpr (std::same_as<T, float>)
+    return convert<float>(n);
+  else
+    return from_bits<T>(n + to_bits(Pack<T, W>(Real<T>::round_magic))) - Pack<T, W>(Real<T>::round_magic);
+}
+
+template <class T, int W>
+[[gnu::always_inline]] inline void square_root(Pack<T, W>& out, const Pack<T, W>& a) {
+  for (int i = 0; i < W; ++i)
+    if constexpr (std::same_as<T, float>)
+      out.v[i] = __builtin_sqrtf(a.v[i]);
+    else
+      out.v[i] = __builtin_sqrt(a.v[i]);
+}
+#if defined(__x86_64__)
+[[gnu::target("avx512f")]] inline void square_root(Pack<float, 16>& out, const Pack<float, 16>& a) {
+  asm("vsqrtps %1, %0" : "=v"(out.v) : "v"(a.v));
+}
+[[gnu::target("avx512f")]] inline void square_root(Pack<double, 8>& out, const Pack<double, 8>& a) {
+  asm("vsqrtpd %1, %0" : "=v"(out.v) : "v"(a.v));
+}
+[[gnu::target("avx2")]] inline void square_root(Pack<float, 8>& out, const Pack<float, 8>& a) {
+  asm("vsqrtps %1, %0" : "=x"(out.v) : "x"(a.v));
+}
+[[gnu::target("avx2")]] inline void square_root(Pack<double, 4>& out, const Pack<double, 4>& a) {
+  asm("vsqrtpd %1, %0" : "=x"(out.v) : "x"(a.v));
+}
+inline void square_root(Pack<float, 4>& out, const Pack<float, 4>& a) { asm("sqrtps %1, %0" : "=x"(out.v) : "x"(a.v)); }
+inline void square_root(Pack<double, 2>& out, const Pack<double, 2>& a) { asm("sqrtpd %1, %0" : "=x"(out.v) : "x"(a.v)); }
+#endif
+
+}  // namespace detail
+
+// Correctly rounded.
+template <class T, int W>
+[[gnu::always_inline]] inline Pack<T, W> sqrt(const Pack<T, W>& a) {
+  Pack<T, W> out;
+  detail::square_root(out, a);
+  return out;
+}
+
+template <class T, int W>
+[[gnu::always_inline]] inline Pack<T, W> rsqrt(const Pack<T, W>& a) {
+  return Pack<T, W>(1) / sqrt(a);
+}
+
+// The nearest integer, halfway cases to the even one; -0 stays -0.
+template <class T, int W>
+[[gnu::always_inline]] inline Pack<T, W> round(const Pack<T, W>& a) {
+  const Pack<T, W> magic(detail::Real<T>::round_magic / 1.5), size = abs(a);
+  return select(size < magic, copysign((size + magic) - magic, a), a);
+}
+
+// The largest integer that is not above a.
+template <class T, int W>
+[[gnu::always_inline]] inline Pack<T, W> floor(const Pack<T, W>& a) {
+  const Pack<T, W> near = round(a);
+  return select(near > a, near - Pack<T, W>(1), near);
+}
+
+}  // namespace minitorch::kernels
