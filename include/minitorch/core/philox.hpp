@@ -1,0 +1,24 @@
+// Philox 4x32-10, a counter-based generator: 128 random bits as a pure function of a counter and a key.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace minitorch {
+
+// Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As Easy as 1, 2, 3 (SC 2011). Lane is std::uint64_t, or a Pack of them
+// to make many blocks at once; each lane holds 32 bits.
+template <class Lane>
+[[gnu::always_inline]] constexpr void philox(std::array<Lane, 4>& counter, std::uint64_t key) {
+  std::uint64_t key0 = key & 0xffffffff, key1 = key >> 32;
+  const Lane low(std::uint64_t{0xffffffff});
+  for (int round = 0; round < 10; ++round) {
+    const Lane product0 = counter[0] * Lane(std::uint64_t{0xD2511F53}), product1 = counter[2] * Lane(std::uint64_t{0xCD9E8D57});
+    counter = {(product1 >> 32) ^ counter[1] ^ Lane(key0), product1 & low, (product0 >> 32) ^ counter[3] ^ Lane(key1), product0 & low};
+    key0 = (key0 + 0x9E3779B9) & 0xffffffff;
+    key1 = (key1 + 0xBB67AE85) & 0xffffffff;
+  }
+}
+
+}  // namespace minitorch
