@@ -24,9 +24,10 @@ struct ReducedRun {
   std::int64_t outer, reduce, inner;
 };
 
-// Sums x into out by the runs of dimensions in which `to` (padded with ones in front) is smaller. Kept wide until the last run.
+// Sums x into out by the runs of dimensions in which `to` (padded with ones in front) is smaller, or takes the means of these runs.
+// Kept wide until the last run.
 template <Scalar T>
-void sum_runs(const T* x, const Shape& from, const Shape& to, T* out) {
+void sum_runs(const T* x, const Shape& from, const Shape& to, T* out, bool mean = false) {
   using Wide = compute_t<T>;
   const int pad = from.rank() - to.rank();
   std::array<ReducedRun, max_rank> runs;
@@ -41,20 +42,20 @@ void sum_runs(const T* x, const Shape& from, const Shape& to, T* out) {
     for (int r = first; r <= d; ++r) left[r] = 1;
     d = first;
   }
-  if (count == 0) return kernels::convert(from.numel(), out, x);
-  if (count == 1) return kernels::reduce<kernels::Sum>(runs[0].outer, runs[0].reduce, runs[0].inner, x, out);
-  Workspace<Wide> first(runs[0].outer * runs[0].inner);
-  kernels::reduce<kernels::Sum>(runs[0].outer, runs[0].reduce, runs[0].inner, x, first.data());
-  for (int r = 1; r < count; ++r) {
+  const auto sum = [&](int r, const auto* in, auto* result) {
     const ReducedRun& run = runs[static_cast<std::size_t>(r)];
-    if (r + 1 == count) {
-      kernels::reduce<kernels::Sum>(run.outer, run.reduce, run.inner, static_cast<const Wide*>(first.data()), out);
-    } else {  // the sum of an earlier position never reads what a later one has written
-      Workspace<Wide> next(run.outer * run.inner);
-      kernels::reduce<kernels::Sum>(run.outer, run.reduce, run.inner, static_cast<const Wide*>(first.data()), next.data());
-      std::copy_n(next.data(), run.outer * run.inner, first.data());
-    }
+    kernels::reduce<kernels::Sum>(run.outer, run.reduce, run.inner, in, result, mean ? static_cast<double>(run.reduce) : 1);
+  };
+  if (count == 0) return kernels::convert(from.numel(), out, x);
+  if (count == 1) return sum(0, x, out);
+  Workspace<Wide> part(runs[0].outer * runs[0].inner);
+  sum(0, x, part.data());
+  for (int r = 1; r + 1 < count; ++r) {
+    Workspace<Wide> next(runs[static_cast<std::size_t>(r)].outer * runs[static_cast<std::size_t>(r)].inner);
+    sum(r, static_cast<const Wide*>(part.data()), next.data());
+    std::copy_n(next.data(), runs[static_cast<std::size_t>(r)].outer * runs[static_cast<std::size_t>(r)].inner, part.data());
   }
+  sum(count - 1, static_cast<const Wide*>(part.data()), out);
 }
 
 }  // namespace detail

@@ -53,8 +53,8 @@ Tensor<T> materialize(const Placement<T>& placement, const Shape& shape);
 template <Scalar T>
 Tensor<T> materialize(const RowScatter<T>& scatter, const Shape& shape);
 
-// c = a b, or c += a b.
+// c = a b, or c += a b; bias: a number for each column, or null.
 template <Scalar A, Scalar B, Scalar C>
-void run_product(const Product<A, B>& product, C* c, bool accumulate);
+void run_product(const Product<A, B>& product, C* c, bool accumulate, const compute_t<C>* bias = nullptr);
 
 }  // namespace minitorch

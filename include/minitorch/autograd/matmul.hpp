@@ -34,10 +34,10 @@ inline Shape joined(Shape shape, std::initializer_list<std::int64_t> dims) {
 }  // namespace detail
 
 template <Scalar A, Scalar B, Scalar C>
-void run_product(const Product<A, B>& p, C* c, bool accumulate) {
+void run_product(const Product<A, B>& p, C* c, bool accumulate, const compute_t<C>* bias) {
   const bool repeat_a = p.batch > 1 && p.a.numel() == p.m * p.k, repeat_b = p.batch > 1 && p.b.numel() == p.k * p.n;
   kernels::gemm<A, B, C>(p.batch, p.m, p.n, p.k, detail::matrix(p.a, p.transpose_a, p.m, p.k, repeat_a),
-                         detail::matrix(p.b, p.transpose_b, p.k, p.n, repeat_b), kernels::Matrix<C>{c, p.n, false, p.m * p.n}, accumulate);
+                         detail::matrix(p.b, p.transpose_b, p.k, p.n, repeat_b), kernels::Matrix<C>{c, p.n, false, p.m * p.n}, accumulate, bias);
   const double flops = 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
   autograd_state.product_flops += flops;
   if (thread_state.in_recompute) autograd_state.recomputed_flops += flops;

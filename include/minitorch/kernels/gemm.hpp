@@ -77,11 +77,12 @@ void multiply_as(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_
 // c = a b, or c += a b: a is m x k, b k x n, c m x n, each after its own transposition, for a batch of matrices. double and float
 // compute in themselves. When one operand is half or bfloat16, the other (the same or float) is rounded to that type, products are
 // summed in float, and c (the same or float) is rounded once. With k = 0 the product is zero.
+// bias: a number for each column of c, added before rounding; c must not be transposed then.
 // An element of c depends on k, on its row of a and its column of b alone: not on m, n, its place, the batch or the threads.
 template <class A, class B, class C>
 requires detail::is_product<A, B, C>
 void gemm(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const A> a, Matrix<const B> b, Matrix<C> c,
-          bool accumulate) {
+          bool accumulate, const compute_t<C>* bias = nullptr) {
   if (batch <= 0 || m <= 0 || n <= 0 || (k <= 0 && accumulate)) return;
   if (c.transposed) {
     c.transposed = false;
@@ -90,15 +91,15 @@ void gemm(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, Ma
     return gemm(batch, n, m, k, b, a, c, accumulate);
   }
   if constexpr (std::same_as<C, double>) {
-    detail::multiply_as<detail::DoubleArithmetic>(batch, m, n, k, a, b, c, accumulate, nullptr);
+    detail::multiply_as<detail::DoubleArithmetic>(batch, m, n, k, a, b, c, accumulate, bias);
   } else {
     if constexpr (std::same_as<detail::product_type<A, B>, bfloat16>) {
 #if defined(__x86_64__)
-      if (isa() == Isa::amx_bf16) return detail::multiply_as<detail::AmxArithmetic>(batch, m, n, k, a, b, c, accumulate, nullptr);
-      if (isa() == Isa::avx512_bf16) return detail::multiply_as<detail::Bf16Arithmetic>(batch, m, n, k, a, b, c, accumulate, nullptr);
+      if (isa() == Isa::amx_bf16) return detail::multiply_as<detail::AmxArithmetic>(batch, m, n, k, a, b, c, accumulate, bias);
+      if (isa() == Isa::avx512_bf16) return detail::multiply_as<detail::Bf16Arithmetic>(batch, m, n, k, a, b, c, accumulate, bias);
 #endif
     }
-    detail::multiply_as<detail::FloatArithmetic>(batch, m, n, k, a, b, c, accumulate, nullptr);
+    detail::multiply_as<detail::FloatArithmetic>(batch, m, n, k, a, b, c, accumulate, bias);
   }
 }
 

@@ -111,10 +111,11 @@ void store_number(T* to, A number) {
 
 }  // namespace detail
 
-// out[o, j] = the reduction over i of in[o, i, j]. R is Sum, SumSquares, Product, Max or Min; of no elements it is R::identity.
+// out[o, j] = the reduction over i of in[o, i, j], divided by `divisor`. R is Sum, SumSquares, Product, Max or Min; of no elements
+// it is R::identity.
 // NaN propagates. The order of joining depends on the sizes alone, never on the number of threads.
 template <class R, Element T, class Out>
-void reduce(std::int64_t outer, std::int64_t n, std::int64_t inner, const T* in, Out* out) {
+void reduce(std::int64_t outer, std::int64_t n, std::int64_t inner, const T* in, Out* out, double divisor = 1) {
   using A = typename R::template Kept<T>;
   const bool rows = inner == 1;
   const std::int64_t piece = rows ? detail::row_piece : detail::column_piece, pieces = (std::max<std::int64_t>)(1, (n + piece - 1) / piece);
@@ -141,7 +142,7 @@ void reduce(std::int64_t outer, std::int64_t n, std::int64_t inner, const T* in,
         for (std::int64_t j = 0; j < inner; ++j)
           row[p * inner + j] =
               2 * p + 1 < left ? detail::join_numbers<R>(row[2 * p * inner + j], row[(2 * p + 1) * inner + j]) : row[2 * p * inner + j];
-    for (std::int64_t j = 0; j < inner; ++j) detail::store_number(out + o * inner + j, row[j]);
+    for (std::int64_t j = 0; j < inner; ++j) detail::store_number(out + o * inner + j, row[j] / static_cast<A>(divisor));
   }
 }
 
