@@ -47,7 +47,7 @@ constexpr std::tuple<O*> as_outputs(O* out) {
 
 template <class P, class... O>
 [[gnu::always_inline]] inline void store_results(const std::tuple<O*...>& out, std::int64_t i, const P& result) {
-  if constexpr (sizeof...(O) == 1)
+  if constexpr (!requires { std::get<0>(result); })
     store(std::get<0>(out) + i, result);
   else
     [&]<std::size_t... K>(std::index_sequence<K...>) __attribute__((always_inline)) {

@@ -1,0 +1,236 @@
+// Optimizer<T, Rule>: parameter groups, states and one pass over memory a step. A rule is the arithmetic of one element.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <minitorch/autograd/autograd.hpp>
+#include <minitorch/kernels/convert.hpp>
+#include <minitorch/kernels/map.hpp>
+
+namespace minitorch::optim {
+
+// Parameters that share options. Their names key the saved state.
+template <Scalar T, class Options>
+struct Group {
+  std::vector<NamedParameter<T>> parameters;
+  Options options;
+};
+
+// A Rule has `Options` (with lr), `states` (the names of what it keeps for each element, all zero at first), `check(options)`, and
+// `with_update<C>(options, step, run)`, which calls run(count, f): f(p, g, s...) returns the tuple of the new parameter and the new
+// values of the first `count` states, for Packs of C. Narrow parameters keep a float master, from which they are rounded.
+template <Scalar T, class Rule>
+class Optimizer {
+ public:
+  using Options = typename Rule::Options;
+  using Wide = compute_t<T>;
+
+  // All parameters of a module. Throws ArgumentError for options out of range or a parameter of another scalar type.
+  template <Module M>
+  explicit Optimizer(M& module, Options options = {}) : Optimizer(std::vector<Group<T, Options>>{{named_parameters<T>(module), options}}) {}
+
+  // These tensors, named by their position.
+  explicit Optimizer(const std::vector<Tensor<T>>& parameters, Options options = {}) : Optimizer(numbered(parameters, options)) {}
+
+  // Throws ArgumentError for a parameter that is there twice, has the name of another, or does not require a gradient.
+  explicit Optimizer(std::vector<Group<T, Options>> groups) : groups_(std::move(groups)) {
+    for (const auto& group : groups_) {
+      Rule::check(group.options);
+      for (const NamedParameter<T>& parameter : group.parameters) add(parameter);
+    }
+  }
+
+  void zero_grad() {
+    for_each([](NamedParameter<T>& parameter, auto&&...) { parameter.tensor.zero_grad(); });
+  }
+
+  // Updates every parameter that has a gradient.
+  void step() {
+    const NoGrad guard;
+    for_each([](NamedParameter<T>& parameter, State& state, const Options& options) {
+      const Tensor<Wide> gradient = parameter.tensor.grad();
+      if (!gradient.defined()) return;
+      ++state.step;
+      Rule::template with_update<Wide>(options, state.step, [&](auto count, auto f) {
+        state.slots.resize((std::max)(state.slots.size(), static_cast<std::size_t>(count())));
+        for (Tensor<Wide>& slot : state.slots)
+          if (!slot.defined()) slot = zeros<Wide>(parameter.tensor.shape());
+        update(parameter.tensor, gradient, state, f, std::make_index_sequence<count()>{});
+      });
+    });
+  }
+
+  std::vector<Group<T, Options>>& groups() { return groups_; }
+
+  // Sets the learning rate of all groups: what a schedule gives.
+  void set_lr(double lr) {
+    for (auto& group : groups_) group.options.lr = lr;
+  }
+
+  // All parameters in the order of their groups.
+  std::vector<Tensor<T>> parameters() {
+    std::vector<Tensor<T>> all;
+    for_each([&](NamedParameter<T>& parameter, auto&&...) { all.push_back(parameter.tensor); });
+    return all;
+  }
+
+  // What has been kept: "NAME.step", the states by the rule's names, "NAME.master" for narrow parameters, "group.N.lr".
+  StateDict state_dict() {
+    StateDict out;
+    for (std::size_t i = 0; i < groups_.size(); ++i) out.add(concat("group.", i, ".lr"), scalar<double>(groups_[i].options.lr));
+    for_each([&](NamedParameter<T>& parameter, State& state, const Options&) {
+      if (state.step == 0) return;
+      out.add(parameter.name + ".step", scalar<std::int64_t>(state.step));
+      for (std::size_t i = 0; i < state.slots.size(); ++i) out.add(parameter.name + '.' + Rule::states[i], state.slots[i]);
+      if (state.master.defined()) out.add(parameter.name + ".master", state.master);
+    });
+    return out;
+  }
+
+  // Takes the states of an equal optimizer. Throws ArgumentError that lists every name that does not fit; then nothing was changed.
+  void load_state_dict(const StateDict& from) {
+    std::vector<State> loaded(states_.size());
+    std::vector<double> rates;
+    std::string problems;
+    std::size_t used = 0, next = 0;
+    const auto take = [&]<Element U>(const std::string& name, const Shape& shape, Tensor<U>& to) {
+      const AnyTensor* found = from.find(name);
+      if (found == nullptr) return;
+      ++used;
+      if (found->dtype() == dtype_of<U> && found->shape() == shape)
+        to = found->template as<U>().clone();
+      else
+        problems += concat(problems.empty() ? "" : "; ", name, " is ", dtype_name(found->dtype()), ' ', found->shape(), " but must be ",
+                           dtype_name(dtype_of<U>), ' ', shape);
+    };
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      Tensor<double> lr = scalar<double>(groups_[i].options.lr);
+      take(concat("group.", i, ".lr"), {}, lr);
+      rates.push_back(lr.item());
+    }
+    for_each([&](NamedParameter<T>& parameter, auto&&...) {
+      State& state = loaded[next++];
+      Tensor<std::int64_t> step = scalar<std::int64_t>(0);
+      take(parameter.name + ".step", {}, step);
+      state.step = step.item();
+      for (const char* name : Rule::states) {
+        Tensor<Wide> slot;
+        take(parameter.name + '.' + name, parameter.tensor.shape(), slot);
+        if (slot.defined()) state.slots.push_back(std::move(slot));
+      }
+      if constexpr (is_narrow<T>) take(parameter.name + ".master", parameter.tensor.shape(), state.master);
+    });
+    if (used != from.size())
+      for (const auto& [name, tensor] : from)
+        if (!knows(name)) problems += concat(problems.empty() ? "" : "; ", name, " is unexpected");
+    if (!problems.empty()) fail<ArgumentError>("load_state_dict: ", problems);
+    states_ = std::move(loaded);
+    for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].options.lr = rates[i];
+  }
+
+ private:
+  struct State {
+    std::int64_t step = 0;
+    std::vector<Tensor<Wide>> slots;
+    Tensor<Wide> master;
+  };
+
+  static std::vector<Group<T, Options>> numbered(const std::vector<Tensor<T>>& parameters, const Options& options) {
+    Group<T, Options> group{{}, options};
+    for (const Tensor<T>& parameter : parameters) group.parameters.push_back({concat(group.parameters.size()), parameter});
+    return {std::move(group)};
+  }
+
+  void add(const NamedParameter<T>& parameter) {
+    if (!parameter.tensor.requires_grad() || !parameter.tensor.is_leaf())
+      fail<ArgumentError>("optimizer: ", parameter.name, " of shape ", parameter.tensor.shape(), " is not a leaf that requires a gradient");
+    const Node* leaf = parameter.tensor.body()->node.get();
+    for (std::size_t i = 0; i < names_.size(); ++i)
+      if (leaves_[i] == leaf || names_[i] == parameter.name)
+        fail<ArgumentError>("optimizer: the parameter ", parameter.name, " is there twice", names_[i] == parameter.name ? "" : ", also as ",
+                            names_[i] == parameter.name ? "" : names_[i]);
+    leaves_.push_back(leaf);
+    names_.push_back(parameter.name);
+    states_.emplace_back();
+  }
+
+  bool knows(const std::string& name) const {
+    const std::size_t dot = name.rfind('.');
+    if (dot == std::string::npos) return false;
+    const std::string owner = name.substr(0, dot), what = name.substr(dot + 1);
+    for (std::size_t i = 0; i < groups_.size(); ++i)
+      if (owner == concat("group.", i)) return what == "lr";
+    if (std::find(names_.begin(), names_.end(), owner) == names_.end()) return false;
+    if (what == "step" || (is_narrow<T> && what == "master")) return true;
+    return std::find(Rule::states.begin(), Rule::states.end(), what) != Rule::states.end();
+  }
+
+  // f(parameter, its state, the options of its group).
+  template <class F>
+  void for_each(F&& f) {
+    std::size_t next = 0;
+    for (auto& group : groups_)
+      for (NamedParameter<T>& parameter : group.parameters) f(parameter, states_[next++], std::as_const(group.options));
+  }
+
+  template <class F, std::size_t... I>
+  static void update(Tensor<T>& parameter, const Tensor<Wide>& gradient, State& state, F f, std::index_sequence<I...>) {
+    const std::int64_t n = parameter.numel();
+    const std::array<Wide*, sizeof...(I)> slots{state.slots[I].mutable_data()...};
+    if constexpr (is_narrow<T>) {
+      refresh_master(parameter, state);
+      Wide* master = state.master.mutable_data();
+      kernels::map(
+          n,
+          [f](const auto& p, const auto& g, const auto&... s) __attribute__((always_inline)) {
+            const auto next = f(p, g, s...);
+            return std::tuple_cat(std::make_tuple(std::get<0>(next)), next);
+          },
+          std::make_tuple(parameter.mutable_data(), master, slots[I]...), static_cast<const Wide*>(master), gradient.data(),
+          static_cast<const Wide*>(slots[I])...);
+    } else {
+      T* data = parameter.mutable_data();
+      kernels::map(n, f, std::make_tuple(data, slots[I]...), static_cast<const T*>(data), gradient.data(),
+                   static_cast<const Wide*>(slots[I])...);
+    }
+  }
+
+  // The master follows a parameter that somebody else has written to, and keeps its own bits where it still rounds to it.
+  static void refresh_master(const Tensor<T>& parameter, State& state) {
+    if (!state.master.defined()) {
+      state.master = parameter.template to<Wide>();
+      return;
+    }
+    const Tensor<T> rounded = state.master.template to<T>();
+    if (std::memcmp(rounded.data(), parameter.data(), static_cast<std::size_t>(parameter.numel()) * sizeof(T)) == 0) return;
+    Wide* master = state.master.mutable_data();
+    for (std::int64_t i = 0; i < parameter.numel(); ++i)
+      if (std::memcmp(rounded.data() + i, parameter.data() + i, sizeof(T)) != 0) master[i] = static_cast<Wide>(parameter.data()[i]);
+  }
+
+  std::vector<Group<T, Options>> groups_;
+  std::vector<State> states_;        // in the order of the groups
+  std::vector<const Node*> leaves_;  // the same
+  std::vector<std::string> names_;   // the same
+};
+
+// Two groups of a module's parameters, by rank: matrices and embeddings get `options`, biases and norms (fewer than two dimensions)
+// the same without weight decay.
+template <Scalar T, class Options, Module M>
+std::vector<Group<T, Options>> decay_groups(M& module, Options options) {
+  Options without = options;
+  without.weight_decay = 0;
+  std::vector<Group<T, Options>> groups{{{}, options}, {{}, without}};
+  for (auto& parameter : named_parameters<T>(module)) groups[parameter.tensor.rank() >= 2 ? 0 : 1].parameters.push_back(parameter);
+  return groups;
+}
+
+}  // namespace minitorch::optim
