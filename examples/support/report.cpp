@@ -1,0 +1,100 @@
+// Reports as tables; json.cpp writes them as JSON.
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cstdio>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <examples/support/output.hpp>
+#include <examples/support/report.hpp>
+
+namespace support {
+
+void Report::begin(const Part& part) {
+  end();
+  part_ = &part;
+  open_ = true;
+  chapters_.push_back({part.name, part.title, {}, {}});
+}
+
+Report::Row& Report::add(std::string_view key, const Value& value) {
+  if (!open_) throw std::logic_error("a line outside of a part: " + std::string(key));
+  const auto line = std::ranges::find_if(part_->lines, [&](const Line& known) { return known.key == key; });
+  if (line == part_->lines.end()) throw std::logic_error("part " + chapters_.back().name + " has no line " + std::string(key));
+  Row& row = chapters_.back().rows.emplace_back();
+  row.key = key;
+  row.meaning = line->meaning;
+  row.value = value;
+  row.here = to_text(value);
+  return row;
+}
+
+void Report::show(std::string_view key, const Value& value) { add(key, value).here = to_text(value, 4); }
+
+void Report::check(std::string_view key, const Value& value, const Value& reference, double bound) {
+  Row& row = add(key, value);
+  row.checked = true;
+  row.must_be = reference;
+  row.reference = to_text(reference);
+  row.difference = difference(value, reference);
+  row.bound = bound;
+  row.ok = row.difference <= bound;
+  row.verdict = !row.ok              ? fmt::format("off by {:.3g}", row.difference)
+                : row.difference > 0 ? fmt::format("ok, {:.1e} off", row.difference)
+                                     : "ok";
+  ++checks_;
+  failed_ += row.ok ? 0 : 1;
+}
+
+void Report::differs(std::string_view key, const Value& wrong, const Value& right, double bound) {
+  Row& row = add(key, wrong);
+  row.checked = row.must_differ = true;
+  row.must_be = right;
+  row.reference = "not " + to_text(right);
+  row.difference = difference(wrong, right);
+  row.bound = bound;
+  row.ok = row.difference > bound;
+  row.verdict = row.ok ? "ok" : "the same";
+  ++checks_;
+  failed_ += row.ok ? 0 : 1;
+}
+
+void Report::say(std::string_view text) { chapters_.back().sentences.emplace_back(text); }
+
+void Report::end() {
+  if (open_ && !json_) print(chapters_.back());
+  open_ = false;
+}
+
+void Report::print(const Chapter& chapter) const {
+  std::size_t meaning = 0, here = 4, reference = 0;
+  for (const Row& row : chapter.rows) {
+    meaning = std::max(meaning, row.meaning.size());
+    here = std::max(here, row.here.size());
+    reference = std::max(reference, row.reference.size());
+  }
+  if (reference > 0) reference = std::max(reference, std::string_view("reference").size());
+  std::string out = fmt::format("\n{}\n", styled(Style::title, chapter.title));
+  if (reference > 0)
+    out += styled(Style::dim, fmt::format("  {:{}}  {:>{}}  {:>{}}", "", meaning, "here", here, "reference", reference)) + "\n";
+  for (const Row& row : chapter.rows) {
+    out += fmt::format("  {:{}}  {:>{}}", row.meaning, meaning, row.here, here);
+    if (row.checked) out += fmt::format("  {:>{}}  {}", row.reference, reference, styled(row.ok ? Style::good : Style::bad, row.verdict));
+    out += '\n';
+  }
+  for (const std::string& sentence : chapter.sentences) out += wrapped(sentence, 2, 100);
+  print_out(out);
+}
+
+void Report::finish(const std::string& program, double seconds, const std::string& error) {
+  end();
+  if (json_) {
+    print_out(json(program, seconds, error));
+  } else if (error.empty()) {
+    const std::string verdict =
+        failed_ > 0 ? fmt::format("{} of {} checks failed", failed_, checks_) : fmt::format("all {} checks hold", checks_);
+    print_out(fmt::format("\n{}: {}, {:.1f} s\n", program, styled(failed_ > 0 ? Style::bad : Style::good, verdict), seconds));
+  }
+}
+
+}  // namespace support
