@@ -8,9 +8,9 @@
 namespace minitorch::detail {
 
 template <Scalar T>
-Tensor<T> reduced(const Tensor<T>& terms, Reduction reduction) {
-  if (reduction == Reduction::none) return terms;
-  return reduction == Reduction::mean ? mean(terms) : sum(terms);
+Tensor<T> reduced(const Tensor<T>& terms, LossReduction reduction) {
+  if (reduction == LossReduction::none) return terms;
+  return reduction == LossReduction::mean ? mean(terms) : sum(terms);
 }
 
 // A prediction and what it is compared with do not broadcast: that would hide a mistake.

@@ -11,7 +11,7 @@ namespace minitorch {
 struct MseLoss : Operation<MseLoss> {
   using Operation<MseLoss>::operator();
   template <Scalar T>
-  Tensor<T> operator()(const Tensor<T>& prediction, const Tensor<T>& target, Reduction reduction = Reduction::mean) const;
+  Tensor<T> operator()(const Tensor<T>& prediction, const Tensor<T>& target, LossReduction reduction = LossReduction::mean) const;
 };
 // value     (prediction - target)^2, averaged, summed or as it is
 // gradient  2 dy (prediction - target) / n for a mean over n
@@ -20,7 +20,7 @@ struct MseLoss : Operation<MseLoss> {
 inline constexpr MseLoss mse_loss;
 
 template <Scalar T>
-Tensor<T> MseLoss::operator()(const Tensor<T>& prediction, const Tensor<T>& target, Reduction reduction) const {
+Tensor<T> MseLoss::operator()(const Tensor<T>& prediction, const Tensor<T>& target, LossReduction reduction) const {
   detail::check_same_shape(prediction.shape(), target.shape(), "mse_loss");
   return detail::reduced(square(sub(prediction, target)), reduction);
 }

@@ -1,9 +1,9 @@
-// Reduction: what a loss does with its terms. Declared before the operations of these names.
+// LossReduction: what a loss does with its terms. Declared before the operations of these names.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 namespace minitorch {
 
-enum class Reduction { mean, sum, none };
+enum class LossReduction { mean, sum, none };
 
 }  // namespace minitorch
