@@ -1,7 +1,10 @@
-// Everything that is portable: tensors, differentiation, operations.
+// Everything that is portable: all but what needs processes (parallel.hpp).
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <minitorch/autograd/autograd.hpp>
+#include <minitorch/kernels/dual.hpp>
+#include <minitorch/nn/nn.hpp>
 #include <minitorch/ops/ops.hpp>
+#include <minitorch/optim/optim.hpp>
 #include <minitorch/version.hpp>

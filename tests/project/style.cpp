@@ -66,7 +66,7 @@ TEST_CASE("no header asks for the compiler's instruction set: targets are explic
 
 TEST_CASE("std::min and std::max are written so that macros of these names do no harm") {
   check_absent(sources::headers(), R"((^|[^(\w])std::(min|max)\()");
-  check_absent(sources::headers(), R"([^(]std::numeric_limits<[^>]*>::(min|max)\(\))");
+  check_absent(sources::headers(), R"(([^(]|^)std::numeric_limits<.*>::(min|max)\(\))");
 }
 
 TEST_CASE("each layer names the operating system in one header") {

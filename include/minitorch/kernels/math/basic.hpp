@@ -10,13 +10,13 @@ namespace minitorch::kernels {
 
 template <class T, int W>
 [[gnu::always_inline]] inline Pack<T, W> abs(const Pack<T, W>& a) {
-  return from_bits<T>(to_bits(a) & Pack<bits_t<T>, W>(std::numeric_limits<bits_t<T>>::max()));
+  return from_bits<T>(to_bits(a) & Pack<bits_t<T>, W>((std::numeric_limits<bits_t<T>>::max)()));
 }
 
 // The magnitude of a with the sign of b.
 template <class T, int W>
 [[gnu::always_inline]] inline Pack<T, W> copysign(const Pack<T, W>& a, const Pack<T, W>& b) {
-  const Pack<bits_t<T>, W> sign(std::numeric_limits<bits_t<T>>::min());
+  const Pack<bits_t<T>, W> sign((std::numeric_limits<bits_t<T>>::min)());
   return from_bits<T>((to_bits(a) & ~sign) | (to_bits(b) & sign));
 }
 

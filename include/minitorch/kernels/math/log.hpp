@@ -46,7 +46,7 @@ template <class T, int W>
 [[gnu::always_inline]] inline Pack<T, W> log(const Pack<T, W>& x) {
   using P = Pack<T, W>;
   constexpr int mantissa = detail::Real<T>::mantissa;
-  const auto subnormal = x < P(std::numeric_limits<T>::min());
+  const auto subnormal = x < P((std::numeric_limits<T>::min)());
   P n, m;
   detail::split_exponent(select(subnormal, x * P(bits_t<T>{1} << mantissa), x), n, m);
   return detail::log_special(x, detail::log_of_parts(select(subnormal, n - P(mantissa), n), m - P(1), P()));

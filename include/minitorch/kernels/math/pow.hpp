@@ -19,7 +19,7 @@ template <int W>
 [[gnu::always_inline]] inline void log2_of_two_parts(const Pack<double, W>& x, Pack<double, W>& high, Pack<double, W>& low) {
   using P = Pack<double, W>;
   using Ints = Pack<std::int64_t, W>;
-  const auto subnormal = x < P(std::numeric_limits<double>::min());
+  const auto subnormal = x < P((std::numeric_limits<double>::min)());
   const Ints bits = to_bits(select(subnormal, x * P(0x1p53), x));
   const Ints mantissa = bits & Ints((std::int64_t{1} << 52) - 1), one(std::int64_t{1023} << 52);
   // m in [1, sqrt(3/2)) near 1, in [sqrt(3/2), sqrt(3)) near 3/2, else half of it near 1
