@@ -3,7 +3,6 @@
 #pragma once
 
 #include <minitorch/autograd/autograd.hpp>
-#include <minitorch/kernels/dual.hpp>
 #include <minitorch/nn/nn.hpp>
 #include <minitorch/ops/ops.hpp>
 #include <minitorch/optim/optim.hpp>
