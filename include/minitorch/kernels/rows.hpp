@@ -51,6 +51,16 @@ template <class T, int W>
   return load_some<Pack<T, W>>(lanes, count);
 }
 
+// A mask from the first `count` bools, no in the other lanes.
+template <class P>
+[[gnu::always_inline]] inline typename P::MaskType load_mask(const bool* from, std::int64_t count) {
+  constexpr int W = P::width;
+  if (count >= W) return load<P>(from);
+  bool lanes[static_cast<std::size_t>(W)] = {};
+  copy_few<W / 2>(lanes, from, count);
+  return load<P>(lanes);
+}
+
 // A sum of packs, kept in double.
 template <class C, int W>
 class Total {
