@@ -70,8 +70,7 @@ TEST_CASE("CL07 no gradients, no norm") {
 
 TEST_CASE("norms that are not finite are an error on demand") {
   auto p = with_gradients<double>({1, infinity});
-  CHECK_THROWS_WITH(optim::clip_grad_norm_(p, 1, {.error_if_nonfinite = true}),
-                    "clip_grad_norm_: the norm of the gradients is inf");
+  CHECK_THROWS_WITH(optim::clip_grad_norm_(p, 1, {.error_if_nonfinite = true}), "clip_grad_norm_: the norm of the gradients is inf");
   check_grads(p, {1, infinity});
   CHECK(std::isnan(optim::grad_norm(with_gradients<float>({1, std::nanf("")}))));
 }

@@ -23,7 +23,7 @@ struct VisitNothing {
 }  // namespace detail
 
 // A struct with template <class Visitor> void visit(Visitor&& v) { v("weight", weight); v("inner", inner); ... }.
-// The order of the calls is the order of the parameters.
+// The order of the calls is the order of the parameters. A part named "" gives its parts to its owner.
 template <class M>
 concept Module = requires(M& module, detail::VisitNothing visitor) {
   module.visit(visitor);
@@ -37,7 +37,7 @@ struct Walk {
   static void part(const std::string& name, Part& part, Visitor& visitor) {
     visitor(name, part);
     if constexpr (Module<Part>) {
-      part.visit([&](const char* member, auto& inner) { Walk::part(name.empty() ? member : name + '.' + member, inner, visitor); });
+      part.visit([&](const char* member, auto& inner) { Walk::part(joined(name, member), inner, visitor); });
     } else {
       elements(name, part, visitor);
     }
@@ -69,7 +69,10 @@ struct Walk {
   }
   template <class P, class Visitor>
   static void element(const std::string& name, std::size_t index, P& p, Visitor& visitor) {
-    part(name.empty() ? concat(index) : concat(name, '.', index), p, visitor);
+    part(joined(name, concat(index)), p, visitor);
+  }
+  static std::string joined(const std::string& outer, const std::string& inner) {
+    return outer.empty() || inner.empty() ? outer + inner : outer + '.' + inner;
   }
 };
 

@@ -2,6 +2,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <minitorch/nn/activation.hpp>
+#include <minitorch/nn/as.hpp>
 #include <minitorch/nn/clone.hpp>
+#include <minitorch/nn/init.hpp>
+#include <minitorch/nn/linear.hpp>
+#include <minitorch/nn/mlp.hpp>
 #include <minitorch/nn/module.hpp>
+#include <minitorch/nn/sequential.hpp>
 #include <minitorch/nn/summary.hpp>
