@@ -3,11 +3,14 @@
 #include <minitorch/memory/buffer.hpp>
 #include <minitorch/memory/workspace.hpp>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <set>
 #include <thread>
 
-#include "../catch.hpp"
+#include <tests/catch.hpp>
 
 namespace mt = minitorch;
 namespace pool = minitorch::memory;
@@ -46,6 +49,45 @@ TEST_CASE("the lists of a thread that ended serve the next one") {
   std::thread([&] { pool::deallocate(first = pool::allocate(bytes), bytes); }).join();
   std::thread([&] { pool::deallocate(second = pool::allocate(bytes), bytes); }).join();
   CHECK(first == second);
+}
+
+TEST_CASE("threads that come and go use the same memory") {
+  // Each leaves the rest of a chunk behind, which the next one takes over: the blocks of all lie within few chunks.
+  std::uintptr_t lowest = UINTPTR_MAX, highest = 0;
+  for (int i = 0; i < 100; ++i)
+    std::thread([&] {
+      void* blocks[20];
+      for (void*& block : blocks) {
+        block = pool::allocate(700);
+        lowest = std::min(lowest, reinterpret_cast<std::uintptr_t>(block));
+        highest = std::max(highest, reinterpret_cast<std::uintptr_t>(block));
+      }
+      for (void* block : blocks) pool::deallocate(block, 700);
+    }).join();
+  CHECK(highest - lowest < 4 * pool::detail::chunk_bytes);
+}
+
+TEST_CASE("what one thread allocates and another frees comes round again") {
+  // A producer of blocks of 1 MiB and a consumer, in turns: without sharing there would be 400 distinct blocks.
+  constexpr std::size_t bytes = std::size_t{1} << 20;
+  std::set<void*> seen;
+  void* block = nullptr;
+  std::atomic<int> turn{0};
+  std::thread consumer([&] {
+    for (int i = 0; i < 400; ++i) {
+      while (turn.load() != 2 * i + 1) std::this_thread::yield();
+      pool::deallocate(block, bytes);
+      ++turn;
+    }
+  });
+  for (int i = 0; i < 400; ++i) {
+    block = pool::allocate(bytes);
+    seen.insert(block);
+    ++turn;
+    while (turn.load() != 2 * i + 2) std::this_thread::yield();
+  }
+  consumer.join();
+  CHECK(seen.size() <= 2 * pool::detail::most_waiting(pool::detail::size_class(bytes)) + 2);
 }
 
 TEST_CASE("an impossible size is an exception") { CHECK_THROWS_AS(pool::allocate(std::size_t{1} << 50), std::bad_alloc); }

@@ -29,7 +29,7 @@ class AnyTensor {
   std::span<const std::byte> data() const { return {body_->data, static_cast<std::size_t>(bytes())}; }
   // The identity of the memory: tensors that share it have the same.
   const void* buffer() const { return body_->buffer.get(); }
-  bool requires_grad() const { return static_cast<bool>(body_->node); }
+  bool requires_grad() const { return body_ && body_->node; }
   const BodyRef& body() const { return body_; }
 
   // The typed tensor. Throws ArgumentError if it holds another type.

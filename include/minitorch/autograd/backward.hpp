@@ -67,10 +67,11 @@ std::vector<Tensor<T>> grad(std::span<const Tensor<T>> outputs, std::span<const 
   for (const Tensor<T>& input : inputs) engine.capture(input);
   for (std::size_t i = 0; i < outputs.size(); ++i) engine.add_root(outputs[i], checked[i]);
   engine.run();
-  for (const Tensor<T>& input : inputs) {
-    gradients.emplace_back(engine.captured(input.body()->node.get()));
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    gradients.emplace_back(engine.captured(i));
     if (!gradients.back().defined() && !options.allow_unused)
-      fail<GraphError>("grad: an input of shape ", input.shape(), " is not used by the outputs; pass allow_unused = true if that is meant");
+      fail<GraphError>("grad: an input of shape ", inputs[i].shape(),
+                       " is not used by the outputs; pass allow_unused = true if that is meant");
   }
   return gradients;
 }

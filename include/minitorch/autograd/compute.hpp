@@ -3,12 +3,12 @@
 #pragma once
 
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <span>
 #include <tuple>
 #include <utility>
 
+#include <minitorch/autograd/check_finite.hpp>
 #include <minitorch/autograd/state.hpp>
 #include <minitorch/autograd/tensor.hpp>
 
@@ -67,15 +67,6 @@ std::tuple<Tensor<U>&...> auxiliaries_of(Filling<Forward, U...>& filling) {
   return filling.auxiliaries;
 }
 
-template <Element T>
-void check_finite(const char* name, const Tensor<T>& out) {
-  if constexpr (Scalar<T>) {
-    for (T value : out.values())
-      if (!std::isfinite(static_cast<double>(value)))
-        fail<GraphError>(name, ": the result of shape ", out.shape(), " holds ", static_cast<double>(value));
-  }
-}
-
 template <Element T, class Forward>
 [[gnu::noinline]] void compute_intercepted(const char* name, Tensor<T>& out, Forward& forward) {
   std::apply(
@@ -108,7 +99,7 @@ Tensor<T> compute(const char* name, const Shape& shape, Forward&& forward) {
   if (thread_state.in_recompute) [[unlikely]]
     ++autograd_state.recomputed;
   if (thread_state.anomaly_mode) [[unlikely]]
-    detail::check_finite(name, out);
+    check_finite(name, out);
   return out;
 }
 

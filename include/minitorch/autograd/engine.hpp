@@ -24,6 +24,7 @@ class Engine {
   ~Engine() {
     for (Node* node : visited_) {
       node->grad_.reset();
+      node->epoch_ = 0;  // an idle node knows no pass: the next one may come from another thread
       node->captured_ = false;
       node->direct_ = false;
       node->needed_ = true;
@@ -43,9 +44,9 @@ class Engine {
   template <Scalar T>
   void add_root(const Tensor<T>& root, const Tensor<T>& seed) {
     Node* node = root.body()->node.get();
-    visit(node);
     if (std::none_of(roots_.begin(), roots_.end(), [&](const NodeRef& known) { return known.get() == node; }))
       roots_.push_back(root.body()->node);
+    visit(node);
     static_cast<GradNode<T>*>(node)->accumulate(seed);
   }
 
@@ -54,6 +55,7 @@ class Engine {
   void capture(const Tensor<T>& input) {
     Node* node = input.body()->node.get();
     capturing_ = true;
+    inputs_.push_back(input.body()->node);  // a hook may drop the tensor
     visit(node);
     node->captured_ = true;
   }
@@ -72,10 +74,10 @@ class Engine {
     }
   }
 
-  // What arrived at a captured input; undefined if nothing did.
-  BodyRef captured(const Node* input) const {
+  // What arrived at the captured input `index`, in the order of capture(); undefined if nothing did.
+  BodyRef captured(std::size_t index) const {
     for (const auto& [node, gradient] : captures_)
-      if (node == input) return gradient;
+      if (node == inputs_[index].get()) return gradient;
     return {};
   }
 
@@ -116,10 +118,11 @@ class Engine {
   void mark_needed() {
     std::vector<Node*> ascending = visited_;
     std::sort(ascending.begin(), ascending.end(), older);
-    for (Node* node : ascending) {
-      const auto edges = node->edges();
-      node->needed_ = node->captured_ || std::any_of(edges.begin(), edges.end(), [](const NodeRef& edge) { return edge && edge->needed_; });
-    }
+    for (Node* node : ascending) node->needed_ = node->captured_ || leads_on(node);
+  }
+  static bool leads_on(const Node* node) {
+    const auto edges = node->edges();
+    return std::any_of(edges.begin(), edges.end(), [](const NodeRef& edge) { return edge && edge->needed_; });
   }
 
   void make_ready(Node* node) {
@@ -130,22 +133,25 @@ class Engine {
   }
 
   void run_leaf(Node* leaf) {
-    if (!leaf->direct_) {
-      if (!leaf->grad_) return;
+    if (!leaf->direct_ && leaf->grad_) {
       finish(leaf);
-      if (capturing_) return;
-      leaf->run();
+      if (!capturing_) leaf->run();
     }
+    if (capturing_) return;
     if (leaf->has_after_hooks_) leaf->after_accumulate();
   }
 
   void run_node(Node* node) {
     if (!node->needed_) return;
     if (node->has_hooks_ || node->captured_) finish(node);
+    if (node->captured_ && !leads_on(node)) return;  // the end of the way: what it has saved stays for others
     if (node->released_)
       fail<GraphError>("backward: what ", node->name(),
                        " had saved was freed by an earlier backward; pass retain_graph = true to that one");
     node->run();
+    if (thread_state.anomaly_mode) [[unlikely]]
+      for (const NodeRef& edge : node->edges())
+        if (edge) edge->check_gradient(node->name());
     if (!options_.retain_graph && !options_.create_graph) node->released_ = node->release();
   }
 
@@ -160,6 +166,7 @@ class Engine {
   bool capturing_ = false;
   std::uint64_t epoch_;
   std::vector<NodeRef> roots_;
+  std::vector<NodeRef> inputs_;  // captured
   std::vector<Node*> visited_;
   std::vector<Node*> ready_;  // a heap, the newest node first
   std::vector<std::pair<Node*, BodyRef>> captures_;

@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
+#include <minitorch/autograd/check_finite.hpp>
 #include <minitorch/autograd/engine_ops.hpp>
 #include <minitorch/autograd/lazy.hpp>
 #include <minitorch/autograd/tensor.hpp>
@@ -52,7 +53,7 @@ class GradNode : public Node {
   void accumulate(const Product<A, B>& product) {
     if (thread_state.grad_enabled) return accumulate(materialize<T>(product, shape_));
     if (!slot()) {
-      if (direct_) {
+      if (direct_ || pending_ > 1) {  // more will be added: stays wide
         slot() = multiply<Wide>(product);
       } else {
         slot() = multiply<T>(product);
@@ -117,8 +118,9 @@ class GradNode : public Node {
   void finish() override {
     Tensor<T> gradient = take_gradient();
     if (extras_ != nullptr) {
-      for (const Hook& hook : extras_->hooks) {
-        Tensor<T> replaced = hook(gradient);
+      std::size_t left = extras_->hooks.size();  // a hook may register another: from the next pass on
+      for (auto hook = extras_->hooks.begin(); left > 0; ++hook, --left) {
+        Tensor<T> replaced = (*hook)(gradient);
         if (!replaced.defined()) continue;
         if (!(replaced.shape() == shape_))
           fail<ShapeError>("hook: the gradient of a tensor of shape ", shape_, " was replaced by one of shape ", replaced.shape());
@@ -130,7 +132,17 @@ class GradNode : public Node {
   }
 
   void after_accumulate() override {
-    for (const auto& hook : extras_->after_accumulate) hook();
+    std::size_t left = extras_->after_accumulate.size();
+    for (auto hook = extras_->after_accumulate.begin(); left > 0; ++hook, --left) (*hook)();
+  }
+
+  void check_gradient(const char* source) const override {
+    const BodyRef& gradient = direct_ ? total_ : grad_;
+    if (!gradient) return;
+    if (gradient->dtype == dtype_of<T>)
+      check_finite(concat("the gradient from ", source).c_str(), Tensor<T>(gradient));
+    else
+      check_finite(concat("the gradient from ", source).c_str(), Tensor<Wide>(gradient));
   }
 
   // Adds a whole gradient to the one that stays.
@@ -145,8 +157,8 @@ class GradNode : public Node {
 
  private:
   struct Extras {
-    std::vector<Hook> hooks;
-    std::vector<std::function<void()>> after_accumulate;
+    std::list<Hook> hooks;
+    std::list<std::function<void()>> after_accumulate;
     bool retain = false;
   };
 
@@ -166,7 +178,7 @@ class GradNode : public Node {
   }
 
   // Where to add: zeros if nothing has arrived, widened if narrow. A leaf's gradient is added to where it lies, so that it may be a
-  // slice of a bucket; an inner one only if nobody else holds it.
+  // slice of a bucket (not if it is itself part of a graph, after create_graph); an inner one only if nobody else holds it.
   Wide* writable_slot() {
     BodyRef& slot = this->slot();
     if (!slot) {
@@ -175,7 +187,7 @@ class GradNode : public Node {
       slot = std::move(zeros).release_body();
     } else if (slot->dtype != dtype_of<Wide>) {
       slot = copy_of<Wide>(Tensor<T>(slot)).body();
-    } else if (!direct_ && !slot.exclusive()) {
+    } else if (direct_ ? static_cast<bool>(slot->node) : !slot.exclusive()) {
       slot = copy_of<Wide>(Tensor<Wide>(slot)).body();
     }
     slot->buffer->bump_version();

@@ -34,7 +34,11 @@ struct HookScope {
   explicit HookScope(std::shared_ptr<SavedHooks> active) : hooks(std::move(active)), outer(autograd_state.hooks) {
     autograd_state.hooks = this;
   }
-  ~HookScope() { autograd_state.hooks = outer; }
+  ~HookScope() {  // in any order, should scopes not end like a stack
+    HookScope** link = &autograd_state.hooks;
+    while (*link != nullptr && *link != this) link = &(*link)->outer;
+    if (*link == this) *link = outer;
+  }
   HookScope(const HookScope&) = delete;
   HookScope& operator=(const HookScope&) = delete;
 

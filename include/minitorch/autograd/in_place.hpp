@@ -33,7 +33,9 @@ void replace_in_place(Tensor<T>& x, const char* name, Operation operation) {
 
 template <Element T>
 Tensor<T>& Tensor<T>::copy_(const Tensor& source) {
-  detail::replace_in_place(*this, "copy_", [&](const Tensor& old) { return expand(source, old.shape()); });
+  // A node of its own: hooks and a retained gradient of this tensor are not those of the source.
+  detail::replace_in_place(*this, "copy_",
+                           [&](const Tensor& old) { return source.shape() == old.shape() ? source.clone() : expand(source, old.shape()); });
   return *this;
 }
 

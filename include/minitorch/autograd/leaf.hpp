@@ -40,20 +40,20 @@ void Tensor<T>::set_grad(Tensor<Gradient> gradient) requires Scalar<T> {
 }
 
 template <Element T>
-void Tensor<T>::retain_grad() requires Scalar<T> {
+void Tensor<T>::retain_grad() const requires Scalar<T> {
   detail::graph_node(*this, "retain_grad");
   if (!is_leaf()) detail::typed<T>(body_->node)->retain_grad();
 }
 
 template <Element T>
 template <class Hook>
-void Tensor<T>::register_hook(Hook hook) requires Scalar<T> {
+void Tensor<T>::register_hook(Hook hook) const requires Scalar<T> {
   detail::graph_node(*this, "register_hook").add_hook(std::move(hook));
 }
 
 template <Element T>
 template <class Hook>
-void Tensor<T>::register_post_accumulate_hook(Hook hook) requires Scalar<T> {
+void Tensor<T>::register_post_accumulate_hook(Hook hook) const requires Scalar<T> {
   if (!requires_grad() || !is_leaf())
     fail<GraphError>("register_post_accumulate_hook: the tensor of shape ", shape(), " is not a leaf that requires a gradient");
   detail::typed<T>(body_->node)->add_after_hook(std::move(hook));

@@ -45,6 +45,8 @@ class Node {
   virtual void run() = 0;
   // Brings the gathered gradient into the type of the result and through the tensor's hooks.
   virtual void finish() = 0;
+  // Anomaly mode: throws GraphError if what has gathered so far, lately from `source`, holds a NaN or an infinity.
+  virtual void check_gradient(const char* source) const = 0;
   // Calls what waits for a leaf's gradient.
   virtual void after_accumulate() {}
   // Drops the saved values. Returns whether there were any.
@@ -68,7 +70,7 @@ class Node {
   static void drain(Node* dead);
 
   std::uint64_t sequence_;   // inputs have smaller numbers than results
-  std::uint64_t epoch_ = 0;  // the backward pass that visited it last
+  std::uint64_t epoch_ = 0;  // the backward pass that works with it; 0: none
   Node* next_dead_ = nullptr;
   const NodeRef* edges_ = nullptr;
   std::uint32_t count_ = 0;

@@ -51,6 +51,16 @@ Tensor<U> unpack_slot(const Saved<U>& saved, Node* node, const char* name) {
   return saved.unpack(node, name);
 }
 
+// Whether there was a tensor to let go of.
+template <class Value>
+bool release_slot(Value&) {
+  return false;
+}
+template <Element U>
+bool release_slot(Saved<U>& saved) {
+  return saved.release();
+}
+
 template <Scalar T, class... Args>
 using Slots = std::tuple<typename Slot<T, Args>::Type...>;
 

@@ -32,7 +32,7 @@ class Saved {
 
   // The value, at its place in the graph. Throws GraphError if it was written to since.
   Tensor<T> unpack(Node* owner, const char* operation) const {
-    if (buffer_.get() == nullptr && ticket_ == nullptr) return {};
+    if (!buffer_ && ticket_ == nullptr) return {};
     BodyRef body;
     if (ticket_ != nullptr) [[unlikely]] {
       body = unpack_ticket(operation);
@@ -44,6 +44,14 @@ class Saved {
     }
     body->node = own_ ? NodeRef(owner) : producer_;
     return Tensor<T>(std::move(body));
+  }
+
+  // Lets the value go. Returns whether there was one.
+  bool release() {
+    const bool had = buffer_ || ticket_ != nullptr;
+    buffer_.reset();
+    ticket_.reset();
+    return had;
   }
 
  private:

@@ -30,13 +30,13 @@ class Tensor {
   explicit Tensor(BodyRef body) : body_(std::move(body)) {}
 
   bool defined() const { return static_cast<bool>(body_); }
-  const Shape& shape() const { return body_->shape; }
-  int rank() const { return body_->shape.rank(); }
-  std::int64_t numel() const { return body_->shape.numel(); }
+  const Shape& shape() const { return checked()->shape; }
+  int rank() const { return shape().rank(); }
+  std::int64_t numel() const { return shape().numel(); }
   // The size of one dimension; negative counts from the end. Throws ShapeError out of range.
   std::int64_t size(int dim) const { return shape()[shape().dim(dim, "size")]; }
 
-  const T* data() const { return reinterpret_cast<const T*>(body_->data); }
+  const T* data() const { return reinterpret_cast<const T*>(checked()->data); }
   std::span<const T> values() const { return {data(), static_cast<std::size_t>(numel())}; }
   // The only value of a tensor of one element. Throws ShapeError otherwise.
   T item() const {
@@ -50,7 +50,7 @@ class Tensor {
     if (thread_state.grad_enabled && requires_grad())
       fail<GraphError>("mutable_data: a tensor of shape ", shape(),
                        " in a graph is written to while gradients are recorded; use no_grad or detach()");
-    body_->buffer->bump_version();
+    checked()->buffer->bump_version();
     return reinterpret_cast<T*>(body_->data);
   }
   std::span<T> mutable_values() {
@@ -59,8 +59,8 @@ class Tensor {
   }
 
   // --- the graph ---
-  bool requires_grad() const { return static_cast<bool>(body_->node); }
-  bool is_leaf() const { return !body_->node || body_->node->is_leaf(); }
+  bool requires_grad() const { return body_ && body_->node; }
+  bool is_leaf() const { return !requires_grad() || body_->node->is_leaf(); }
   // Makes a leaf (a tensor without history) one whose gradient is wanted, or not. Returns itself.
   Tensor& set_requires_grad(bool wanted = true) requires Scalar<T>;
   // The gradient that backward passes have gathered on a leaf, or on an inner tensor after retain_grad(); undefined before the first.
@@ -69,13 +69,13 @@ class Tensor {
   void set_grad(Tensor<Gradient> gradient) requires Scalar<T>;
   void zero_grad() requires Scalar<T> { set_grad({}); }
   // Keeps the gradient of an inner tensor for grad().
-  void retain_grad() requires Scalar<T>;
+  void retain_grad() const requires Scalar<T>;
   // Calls hook(gradient) once a backward pass with the whole gradient of this tensor; what it returns, if defined, replaces it.
   template <class Hook>
-  void register_hook(Hook hook) requires Scalar<T>;
+  void register_hook(Hook hook) const requires Scalar<T>;
   // Calls hook() on a leaf once a backward pass, after its gradient has been added to.
   template <class Hook>
-  void register_post_accumulate_hook(Hook hook) requires Scalar<T>;
+  void register_post_accumulate_hook(Hook hook) const requires Scalar<T>;
 
   // Adds the gradient of this tensor to every leaf it depends on. Without a seed the tensor must have one element.
   void backward(BackwardOptions options = {}) const requires Scalar<T>;
@@ -108,19 +108,25 @@ class Tensor {
 
   // A new body on the same memory, with the given node (none: outside the graph).
   BodyRef alias(NodeRef node = {}) const {
-    auto* body = new TensorBody(dtype_of<T>, body_->shape, body_->buffer, body_->data);
+    auto* body = new TensorBody(dtype_of<T>, checked()->shape, body_->buffer, body_->data);
     body->node = std::move(node);
     return BodyRef(body);
   }
 
-  // An uninitialised tensor. Throws std::bad_alloc.
+  // An uninitialised tensor. Throws std::bad_alloc, ShapeError for more bytes than can be counted.
   static Tensor empty(const Shape& shape) {
-    BufferRef buffer = BufferRef::allocate(shape.numel() * static_cast<std::int64_t>(sizeof(T)));
+    BufferRef buffer = BufferRef::allocate(shape.bytes(sizeof(T)));
     std::byte* data = buffer->data();
     return Tensor(BodyRef(new TensorBody(dtype_of<T>, shape, std::move(buffer), data)));
   }
 
  private:
+  TensorBody* checked() const {
+    if (!body_) [[unlikely]]
+      fail<ArgumentError>("tensor: it is undefined: default-constructed, moved from, or a gradient that has not been computed");
+    return body_.get();
+  }
+
   BodyRef body_;
 };
 

@@ -40,6 +40,18 @@ class Shape {
     return n;
   }
 
+  // The bytes of that many elements. Throws ShapeError if 64 bits do not hold them.
+  constexpr std::int64_t bytes(std::int64_t element_size) const {
+    std::int64_t n = element_size;
+    bool overflow = false;
+    for (int d = 0; d < rank_; ++d) {
+      if ((*this)[d] == 0) return 0;
+      overflow |= __builtin_mul_overflow(n, (*this)[d], &n);
+    }
+    if (overflow) too_large();
+    return n;
+  }
+
   constexpr void push_back(std::int64_t size) {
     if (rank_ == max_rank) fail<ShapeError>("shape: at most ", max_rank, " dimensions are supported");
     if (size < 0) fail<ShapeError>("shape: a dimension must not be negative, got ", size);
@@ -57,6 +69,7 @@ class Shape {
 
  private:
   [[noreturn]] void out_of_range(int index, const char* operation) const;
+  [[noreturn]] void too_large() const;
 
   std::array<std::int64_t, max_rank> dims_{};
   int rank_ = 0;
@@ -75,6 +88,8 @@ inline void append_text(std::string& out, const Shape& shape) {
 inline void Shape::out_of_range(int index, const char* operation) const {
   fail<ShapeError>(operation, ": dimension ", index, " is out of range for shape ", *this);
 }
+
+inline void Shape::too_large() const { fail<ShapeError>("shape: ", *this, " has more bytes than 64 bits can count"); }
 
 // The common shape of two operands by NumPy's rule: aligned at the last dimension, sizes equal or 1. Throws ShapeError.
 constexpr Shape broadcast_shapes(const Shape& a, const Shape& b, const char* operation) {

@@ -30,8 +30,8 @@ class alignas(64) Buffer {
   void bump_version() { ++version_; }
 
   // True once a tensor shares a part of this buffer with another.
-  bool has_views() const { return has_views_; }
-  void mark_views() { has_views_ = true; }
+  bool has_views() const { return has_views_.load(std::memory_order_relaxed); }
+  void mark_views() { has_views_.store(true, std::memory_order_relaxed); }  // threads may take views of one parameter
 
   bool unique() const { return count_.load(std::memory_order_acquire) == 1; }
 
@@ -50,7 +50,7 @@ class alignas(64) Buffer {
   std::byte* data_;
   std::int64_t bytes_;
   External* external_;  // null for a pool block
-  bool has_views_ = false;
+  std::atomic<bool> has_views_{false};
 };
 
 // A shared owner of a Buffer.

@@ -1,8 +1,8 @@
 // The pool: free lists by size class, one set per thread. Blocks are aligned to 64 bytes.
 // SPDX-License-Identifier: MIT
 //
-// Memory is kept, because the first touch of a page costs more than most operations on it.
-// A block freed by another thread joins that thread's lists.
+// Memory is kept, because the first touch of a page costs more than most operations on it. A block freed by another thread joins
+// that thread's lists; what is too much for a thread, or left behind by one, is shared.
 #pragma once
 
 #include <bit>
@@ -10,8 +10,13 @@
 #include <cstdint>
 #include <memory_resource>
 #include <mutex>
+#include <utility>
 
 #include <minitorch/memory/system_pages.hpp>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
 
 namespace minitorch::memory {
 
@@ -35,12 +40,26 @@ constexpr std::size_t class_bytes(std::size_t index) {
   return (5 + step) << (octave - 2);
 }
 
+// A free block. Blocks of one class form a list; whole lists change hands as batches, linked through their first blocks.
 struct FreeBlock {
   FreeBlock* next;
+  FreeBlock* next_batch;    // of a first block
+  std::size_t batch_count;  // of a first block: how many the batch has
+};
+
+// What is left of a chunk that a thread had begun. Lies in its first bytes.
+struct ChunkRest {
+  ChunkRest* next;
+  std::size_t bytes;
+};
+
+struct FreeList {
+  FreeBlock* first = nullptr;
+  std::size_t count = 0;
 };
 
 struct ThreadPool {
-  FreeBlock* free[class_count] = {};
+  FreeList free[class_count];
   std::byte* chunk = nullptr;  // what is left of the current chunk
   std::size_t chunk_left = 0;
   bool registered = false;  // its lists are handed over when the thread ends
@@ -48,53 +67,107 @@ struct ThreadPool {
 
 inline constinit thread_local ThreadPool pool;
 
-// Lists of threads that have ended: the next thread that runs dry adopts them.
-struct Orphans {
+// What threads have too much of or have left behind: the next thread that runs dry takes it.
+struct SharedPool {
   std::mutex mutex;
-  FreeBlock* free[class_count] = {};
+  FreeBlock* batches[class_count] = {};
+  ChunkRest* rests = nullptr;
 };
 
-inline Orphans& orphans() {
-  static Orphans& instance = *new Orphans;  // never destroyed: threads may end after main
+SharedPool& shared_pool();
+inline void lock_shared_pool() { shared_pool().mutex.lock(); }
+inline void unlock_shared_pool() { shared_pool().mutex.unlock(); }
+
+inline SharedPool& shared_pool() {
+  static SharedPool& instance = [&]() -> SharedPool& {
+    around_fork(lock_shared_pool, unlock_shared_pool);  // a child must not inherit it locked by a thread that it has not
+    return *new SharedPool;                             // never destroyed: threads may end after main
+  }();
   return instance;
 }
 
-inline void hand_over(ThreadPool& from) {
-  Orphans& heirs = orphans();
-  const std::lock_guard lock(heirs.mutex);
-  for (std::size_t c = 0; c < class_count; ++c) {
-    while (FreeBlock* block = from.free[c]) {
-      from.free[c] = block->next;
-      block->next = heirs.free[c];
-      heirs.free[c] = block;
-    }
-  }
+// A free block's memory is out of bounds under AddressSanitizer, but for the links.
+#if defined(__SANITIZE_ADDRESS__)
+inline void poison(void* block, std::size_t bytes) { __asan_poison_memory_region(block, bytes); }
+inline void unpoison(void* block, std::size_t bytes) { __asan_unpoison_memory_region(block, bytes); }
+#else
+constexpr void poison(void*, std::size_t) {}
+constexpr void unpoison(void*, std::size_t) {}
+#endif
+
+// So many blocks of a class wait in a thread at most: 16 MiB of them, but four in any case. A thread that only frees what others
+// allocate would otherwise keep it all.
+constexpr std::size_t most_waiting(std::size_t index) {
+  constexpr std::size_t bytes = std::size_t{16} << 20;
+  return bytes / class_bytes(index) < 4 ? 4 : bytes / class_bytes(index);
+}
+
+// Gives a whole list to the shared pool.
+[[gnu::noinline]] inline void share(std::size_t index) {
+  FreeList& list = pool.free[index];
+  if (list.first == nullptr) return;
+  SharedPool& shared = shared_pool();
+  const std::lock_guard lock(shared.mutex);
+  list.first->batch_count = list.count;
+  list.first->next_batch = std::exchange(shared.batches[index], list.first);
+  list = {};
+}
+
+inline void put(void* block, std::size_t index) {
+  FreeList& list = pool.free[index];
+  list.first = new (block) FreeBlock{list.first, nullptr, 0};
+  poison(static_cast<std::byte*>(block) + sizeof(FreeBlock), class_bytes(index) - sizeof(FreeBlock));
+  if (++list.count > most_waiting(index)) [[unlikely]]
+    share(index);
 }
 
 struct HandOver {
   ~HandOver() {
-    hand_over(pool);
+    for (std::size_t c = 0; c < class_count; ++c) share(c);
+    if (pool.chunk_left >= block_alignment) {
+      SharedPool& shared = shared_pool();
+      const std::lock_guard lock(shared.mutex);
+      shared.rests = new (pool.chunk) ChunkRest{shared.rests, pool.chunk_left};
+    }
+    pool.chunk_left = 0;
     pool.registered = true;  // late frees of other thread-local objects stay in the dying lists
   }
 };
-
-inline void put(std::byte* block, std::size_t index) {
-  auto* free_block = reinterpret_cast<FreeBlock*>(block);
-  free_block->next = pool.free[index];
-  pool.free[index] = free_block;
-}
 
 // What is left of a chunk is cut into the largest classes that fit, so that nothing of it is lost.
 inline void cut_up_chunk() {
   while (pool.chunk_left >= block_alignment) {
     std::size_t index = size_class(pool.chunk_left);
     if (class_bytes(index) > pool.chunk_left) --index;
-    put(pool.chunk, index);
+    std::byte* block = pool.chunk;
     pool.chunk += class_bytes(index);
     pool.chunk_left -= class_bytes(index);
+    put(block, index);
   }
 }
 
+// Replaces the current chunk by one that another thread had begun, or by a fresh one.
+inline void next_chunk(std::size_t bytes) {
+  {
+    SharedPool& shared = shared_pool();
+    const std::lock_guard lock(shared.mutex);
+    for (ChunkRest** link = &shared.rests; ChunkRest* rest = *link; link = &rest->next) {
+      if (rest->bytes < bytes) continue;
+      *link = rest->next;
+      const std::size_t left = rest->bytes;
+      cut_up_chunk();
+      pool.chunk = reinterpret_cast<std::byte*>(rest);
+      pool.chunk_left = left;
+      return;
+    }
+  }
+  auto* fresh = static_cast<std::byte*>(map_pages(chunk_bytes));
+  cut_up_chunk();
+  pool.chunk = fresh;
+  pool.chunk_left = chunk_bytes;
+}
+
+// A block when the thread's list is empty: of a shared batch, of the chunk, or fresh.
 [[gnu::noinline]] inline void* refill(std::size_t index) {
   if (!pool.registered) {
     pool.registered = true;
@@ -102,21 +175,17 @@ inline void cut_up_chunk() {
     (void)hand_over_at_exit;
   }
   {
-    Orphans& from = orphans();
-    const std::lock_guard lock(from.mutex);
-    if (FreeBlock* block = from.free[index]) {
-      from.free[index] = block->next;
+    SharedPool& shared = shared_pool();
+    const std::lock_guard lock(shared.mutex);
+    if (FreeBlock* block = shared.batches[index]) {
+      shared.batches[index] = block->next_batch;
+      pool.free[index] = {block->next, block->batch_count - 1};
       return block;
     }
   }
   const std::size_t bytes = class_bytes(index);
   if (bytes > chunk_bytes / 4) return map_pages(bytes);
-  if (pool.chunk_left < bytes) {
-    auto* fresh = static_cast<std::byte*>(map_pages(chunk_bytes));
-    cut_up_chunk();
-    pool.chunk = fresh;
-    pool.chunk_left = chunk_bytes;
-  }
+  if (pool.chunk_left < bytes) next_chunk(bytes);
   void* block = pool.chunk;
   pool.chunk += bytes;
   pool.chunk_left -= bytes;
@@ -129,23 +198,35 @@ inline void cut_up_chunk() {
 inline void* allocate(std::size_t bytes) {
   if (bytes > (std::size_t{1} << 47)) throw std::bad_alloc();
   const std::size_t index = detail::size_class(bytes);
-  detail::FreeBlock* block = detail::pool.free[index];
-  if (block == nullptr) [[unlikely]]
-    return detail::refill(index);
-  detail::pool.free[index] = block->next;
+  detail::FreeList& list = detail::pool.free[index];
+  void* block = list.first;
+  if (block == nullptr) [[unlikely]] {
+    block = detail::refill(index);
+  } else {
+    list.first = list.first->next;
+    --list.count;
+  }
+  detail::unpoison(block, detail::class_bytes(index));
   return block;
 }
 
 // Takes back a block of allocate(bytes), from any thread.
-inline void deallocate(void* block, std::size_t bytes) noexcept { detail::put(static_cast<std::byte*>(block), detail::size_class(bytes)); }
+inline void deallocate(void* block, std::size_t bytes) noexcept { detail::put(block, detail::size_class(bytes)); }
 
-// Gives the large free blocks of the calling thread back to the operating system.
+// Gives the large free blocks of the calling thread, and those that threads share, back to the operating system.
 inline void release_cached_memory() noexcept {
+  detail::SharedPool& shared = detail::shared_pool();
   for (std::size_t c = 0; c < detail::class_count; ++c) {
     if (detail::class_bytes(c) <= detail::chunk_bytes / 4) continue;
-    while (detail::FreeBlock* block = detail::pool.free[c]) {
-      detail::pool.free[c] = block->next;
-      unmap_pages(block, detail::class_bytes(c));
+    detail::share(c);
+    const std::lock_guard lock(shared.mutex);
+    while (detail::FreeBlock* batch = shared.batches[c]) {
+      shared.batches[c] = batch->next_batch;
+      for (detail::FreeBlock* block = batch; block != nullptr;) {
+        detail::FreeBlock* next = block->next;
+        detail::unpoison(block, detail::class_bytes(c));
+        unmap_pages(std::exchange(block, next), detail::class_bytes(c));
+      }
     }
   }
 }

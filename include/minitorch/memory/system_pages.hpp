@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include <cstddef>
@@ -29,6 +30,9 @@ inline void* map_pages(std::size_t bytes) {
 #endif
   return pages;
 }
+
+// Calls before() in front of each fork, and after() behind it in parent and child.
+inline void around_fork(void (*before)(), void (*after)()) { ::pthread_atfork(before, after, after); }
 
 inline void unmap_pages(void* pages, std::size_t bytes) { ::munmap(pages, bytes); }
 
