@@ -159,8 +159,8 @@ class OpNode final : public GradNode<T> {
   }
   template <class Branch>
   static bool release_branch(Branch& branch) {
-    const bool had = branch.kept.has_value() && std::tuple_size_v<typename decltype(branch.kept)::value_type> > 0;
-    if (had) branch.kept.reset();
+    bool had = false;
+    if (branch.kept) std::apply([&](auto&... slot) { ((had = release_slot(slot) || had), ...); }, *branch.kept);
     return had;
   }
 
