@@ -211,12 +211,12 @@ class GradNode : public Node {
       if (!slot) slot = std::move(gradient).release_body();
       return;
     }
-    Tensor<Wide> sum;
+    Tensor<Wide> total;
     if (slot->dtype == dtype_of<Wide>)
-      sum = Tensor<Wide>(slot);
+      total = Tensor<Wide>(slot);
     else
-      sum = Tensor<T>(slot).template to<Wide>();
-    slot = add(sum, gradient.template to<Wide>()).body();
+      total = Tensor<T>(slot).template to<Wide>();
+    slot = add(total, gradient.template to<Wide>()).body();
   }
 
   template <Scalar C, Scalar A, Scalar B>

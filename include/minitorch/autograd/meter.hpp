@@ -29,13 +29,13 @@ class SavedMeter {
 
   // The bytes of all of them but those that `excluded` (parameters, say) lie in.
   std::int64_t bytes(std::span<const AnyTensor> excluded = {}) const {
-    std::int64_t sum = 0;
+    std::int64_t total = 0;
     for (const Entry& entry : entries()) {
       bool counts = true;
       for (const AnyTensor& tensor : excluded) counts = counts && tensor.buffer() != entry.buffer;
-      if (counts) sum += entry.bytes;
+      if (counts) total += entry.bytes;
     }
-    return sum;
+    return total;
   }
 
  private:

@@ -92,8 +92,8 @@ Tensor<T> materialize(const RowScatter<T>& scatter, const Shape& shape) {
   return record<T>(
       "scatter_rows", shape,
       [&](T* out) {
-        const Tensor<compute_t<T>> sum = full<compute_t<T>>(shape, 0);
-        auto* to = reinterpret_cast<compute_t<T>*>(sum.body()->data);
+        const Tensor<compute_t<T>> wide = full<compute_t<T>>(shape, 0);
+        auto* to = reinterpret_cast<compute_t<T>*>(wide.body()->data);
         const T* row = scatter.rows.data();
         for (std::int64_t target : scatter.index.values()) {
           compute_t<T>* at = to + target * width;
