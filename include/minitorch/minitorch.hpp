@@ -3,6 +3,7 @@
 #pragma once
 
 #include <minitorch/autograd/autograd.hpp>
+#include <minitorch/io/io.hpp>
 #include <minitorch/nn/nn.hpp>
 #include <minitorch/ops/ops.hpp>
 #include <minitorch/optim/optim.hpp>
