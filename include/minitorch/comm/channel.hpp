@@ -1,0 +1,231 @@
+// What a set of ranks needs to run collectives: a rendezvous, staging memory, and the error of whoever waits in vain.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include <minitorch/comm/arena.hpp>
+#include <minitorch/comm/counters.hpp>
+#include <minitorch/comm/rendezvous.hpp>
+#include <minitorch/comm/transfer.hpp>
+#include <minitorch/comm/world.hpp>
+
+namespace minitorch::comm {
+
+// What a rank knows of its launch. One a rank, alive as long as its communicators.
+struct Member {
+  World* world;
+  const Region* region;
+  Arena* arena;
+  int rank;              // in the launch
+  bool all_visible;      // ranks are threads: every address means the same to all
+  std::int64_t process;  // where the communicators may be used
+  int log = 2;           // descriptor of its log
+};
+
+// Where a channel lives in shared memory.
+template <class Policy>
+struct Site {
+  Gate<Policy>* gate;
+  Line<Policy>* lines;  // two sets, one line a rank
+  std::byte* staging;   // two chunks a rank
+  std::int64_t chunk;   // bytes
+};
+
+template <class Policy>
+class Channel {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  Channel(const Member& member, const Site<Policy>& site, std::vector<int> members, int rank, std::uint32_t group)
+      : member_(&member),
+        site_(site),
+        policy_{&member.world->status(member.rank), member.rank},
+        meeting_(site.gate, site.lines, rank, static_cast<int>(members.size())),
+        members_(std::move(members)),
+        views_(members_.size()),
+        rank_(rank),
+        group_(group),
+        spins_(member.world->crowded ? few_spins : many_spins) {}
+
+  int rank() const { return rank_; }
+  int size() const { return static_cast<int>(members_.size()); }
+  const std::vector<int>& members() const { return members_; }
+  const Member& member() const { return *member_; }
+  Policy& policy() { return policy_; }
+  bool crowded() const { return member_->world->crowded; }
+  std::int64_t chunk() const { return site_.chunk; }
+
+  // Begins a call: refuses it after an abort or in a foreign process, and says what this rank is doing.
+  void enter(const Call& call, std::chrono::nanoseconds deadline) {
+    if (os::process_number() != member_->process)
+      fail<CommError>(name_of(call.verb), ": a communicator belongs to the process of its rank, which process ", os::process_number(),
+                      " is not");
+    print_ = fingerprint(call, group_, ++calls_);
+    deadline_ = deadline;
+    Status& mine = status(rank_);
+    for (std::size_t i = 0; i < 4; ++i) mine.print[i].store(print_.words[i], std::memory_order_relaxed);
+    policy_.point(Point::entered);
+    if (member_->world->cause.set()) give_in();
+  }
+
+  // The line to fill before the next meet(), and the lines of the peers after it.
+  Line<Policy>& next() { return meeting_.next(); }
+  Line<Policy>& peer(int rank) { return meeting_.peer(rank); }
+
+  // Meets the others. The last to arrive runs last() before anybody goes on; all ranks return the flags that it returns. Throws on all
+  // ranks when their calls differ, and when somebody is lost or late.
+  template <class Last>
+  std::uint64_t meet(Last&& last) {
+    next().print = print_;
+    waiting_since_.reset();
+    const auto outcome = meeting_.meet(policy_, spins_, last, [&] { return give_up(); });
+    if (waiting_since_.has_value()) waited_ += Clock::now() - *waiting_since_;
+    adapt(waiting_since_.has_value());
+    if (!outcome.committed) give_in();
+    if ((outcome.flags & mismatched) != 0) disagree();
+    return outcome.flags;
+  }
+  void meet() {
+    meet([] { return std::uint64_t{0}; });
+  }
+
+  // Work on memory of peers. Who aborts waits for it to end before the memory can be freed.
+  template <class Body>
+  void touching(Body&& body) {
+    Status& mine = status(rank_);
+    mine.busy.store(1, std::memory_order_seq_cst);
+    policy_.point(Point::working);
+    const bool gone = meeting_.is_aborted();
+    if (!gone) body();
+    mine.busy.store(0, std::memory_order_release);
+    policy_.point(Point::worked);
+    if (gone) give_in();
+  }
+
+  // An address as others know it; 0 when they cannot reach it. `first` is the index that lies at `pointer`.
+  std::uintptr_t shared_origin(const void* pointer, Range indices, WireType type) const {
+    const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+    if (!member_->all_visible) {
+      const auto base = reinterpret_cast<std::uintptr_t>(member_->region->base());
+      const auto end = base + static_cast<std::uintptr_t>(member_->region->size());
+      if (address < base || address + static_cast<std::uintptr_t>(indices.size() * wire_size(type)) > end) return 0;
+    }
+    return address - static_cast<std::uintptr_t>(indices.first * wire_size(type));
+  }
+  // Shared memory is mapped before ranks are forked, but lines hold offsets all the same.
+  std::uint64_t to_offset(std::uintptr_t origin) const {
+    return origin == 0 ? 0 : static_cast<std::uint64_t>(origin - reinterpret_cast<std::uintptr_t>(member_->region->base()));
+  }
+  std::uintptr_t from_offset(std::uint64_t offset) const {
+    return offset == 0 ? 0 : static_cast<std::uintptr_t>(offset) + reinterpret_cast<std::uintptr_t>(member_->region->base());
+  }
+
+  std::span<View> views() { return views_; }
+
+  // Two staging buffers a rank, used in turn. Who fills one has met the others since it was used last.
+  std::uintptr_t staging(int rank, int turn) const {
+    return reinterpret_cast<std::uintptr_t>(site_.staging + (2 * rank + turn) * site_.chunk);
+  }
+  std::uintptr_t own_staging(int turn) {
+    if (!staged_) member_->region->commit(site_.staging + 2 * rank_ * site_.chunk - member_->region->base(), 2 * site_.chunk);
+    staged_ = true;
+    return staging(rank_, turn);
+  }
+  int next_turn() { return turn_ ^= 1; }
+
+  std::chrono::nanoseconds take_waited() { return std::exchange(waited_, {}); }
+
+ private:
+  static constexpr std::uint32_t few_spins = 60, many_spins = 4000;
+
+  Status& status(int rank) const { return member_->world->status(members_[static_cast<std::size_t>(rank)]); }
+
+  void adapt(bool slept) {
+    if (crowded()) return;
+    spins_ = slept ? (std::max)(few_spins, spins_ / 2) : (std::min)(many_spins, spins_ * 2);
+  }
+
+  bool give_up() {
+    World& world = *member_->world;
+    const auto now = Clock::now();
+    if (!waiting_since_.has_value()) waiting_since_ = now;
+    if (world.cause.set()) return true;
+    const auto claim = [&](Failure why, int who, ErrorClass error, const std::string& text) {
+      if (world.cause.claim(static_cast<std::uint32_t>(member_->rank) + 1, why, who, error, text)) world.wake_all();
+      return true;
+    };
+    for (int r = 0; r < size(); ++r) {
+      const int id = members_[static_cast<std::size_t>(r)];
+      // In this order: a rank arrives before it ends.
+      if (status(r).state.load(std::memory_order_acquire) == State::finished && !meeting_.here(r))
+        return claim(Failure::lost, id, ErrorClass::peer_lost, concat("rank ", id, " has finished and does not take part in ", print_));
+    }
+    if (deadline_ > deadline_.zero() && now - *waiting_since_ >= deadline_)
+      return claim(Failure::timeout, member_->rank, ErrorClass::timeout,
+                   concat(print_, " timed out after ", std::chrono::duration_cast<std::chrono::milliseconds>(now - *waiting_since_).count(),
+                          " ms: ", missing()));
+    policy_.limit_sleep(deadline_ > deadline_.zero() ? deadline_ - (now - *waiting_since_) : std::chrono::nanoseconds::max());
+    return false;
+  }
+
+  // "rank 2 has not arrived (last in barrier, call 7)"
+  std::string missing() {
+    std::string text;
+    for (int r = 0; r < size(); ++r) {
+      if (meeting_.here(r)) continue;
+      if (!text.empty()) text += ", ";
+      text += concat("rank ", members_[static_cast<std::size_t>(r)], " has not arrived");
+      const Status& other = status(r);
+      text += other.began() ? concat(" (last in ", other.last(), ")") : " (no call yet)";
+    }
+    return text.empty() ? "all ranks have arrived, the last one did not go on" : text;
+  }
+
+  // Throws what every survivor throws after an abort, when no peer touches this rank's memory any more.
+  [[noreturn]] void give_in() {
+    meeting_.abort(policy_);
+    const auto until = Clock::now() + std::chrono::seconds(2);
+    for (int r = 0; r < size(); ++r) {
+      const Status& other = status(r);
+      while (r != rank_ && other.busy.load(std::memory_order_seq_cst) != 0 &&
+             other.state.load(std::memory_order_acquire) <= State::running && Clock::now() < until)
+        std::this_thread::yield();
+    }
+    const Cause& cause = member_->world->cause;
+    Failure failure;
+    while ((failure = cause.failure.load(std::memory_order_acquire)) == Failure::none && Clock::now() < until) std::this_thread::yield();
+    if (failure == Failure::timeout) fail<TimeoutError>(member_->rank == cause.rank ? "" : "a peer gave up: ", cause.text);
+    if (failure == Failure::threw) fail<PeerLost>(print_, ": rank ", cause.rank, " failed: ", cause.text);
+    if (failure == Failure::lost) fail<PeerLost>(print_, ": ", cause.text);
+    fail<PeerLost>(print_, ": another rank failed");
+  }
+
+  [[noreturn]] void disagree() {
+    for (int r = 1; r < size(); ++r)
+      if (peer(r).print != peer(0).print)
+        fail<CollectiveMismatch>("all ranks must make the same call, but rank ", members_[0], " made ", peer(0).print, " and rank ",
+                                 members_[static_cast<std::size_t>(r)], " made ", peer(r).print);
+    fail<CollectiveMismatch>(print_, ": buffers of two ranks overlap");
+  }
+
+  const Member* member_;
+  Site<Policy> site_;
+  Policy policy_;
+  Rendezvous<Policy> meeting_;
+  std::vector<int> members_;  // their ranks in the launch
+  std::vector<View> views_;
+  int rank_;
+  std::uint32_t group_;
+  Fingerprint print_;
+  std::uint64_t calls_ = 0;
+  std::chrono::nanoseconds deadline_{0}, waited_{0};
+  std::optional<Clock::time_point> waiting_since_;
+  std::uint32_t spins_;
+  int turn_ = 0;
+  bool staged_ = false;
+};
+
+}  // namespace minitorch::comm

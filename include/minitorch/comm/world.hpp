@@ -1,0 +1,118 @@
+// What all ranks of a launch and their parent share: how each rank is doing, and the first cause when something went wrong.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include <minitorch/comm/call.hpp>
+#include <minitorch/comm/gate.hpp>
+#include <minitorch/comm/os.hpp>
+
+namespace minitorch::comm {
+
+enum class State : std::uint32_t { starting, running, finished, failed };
+
+// One rank's line: written by the rank, read by its peers and its parent.
+struct alignas(128) Status {
+  std::atomic<State> state{State::starting};
+  std::atomic<std::uint32_t> busy{0};              // it reads or writes memory of its peers
+  std::atomic<std::uint64_t> sleeping{0};          // address of the word it sleeps on
+  std::atomic<std::uint64_t> print[4] = {};        // the last operation it began
+  std::atomic<std::uint64_t> result{0}, bytes{0};  // what its function returned
+
+  Fingerprint last() const {
+    Fingerprint p;
+    for (std::size_t i = 0; i < 4; ++i) p.words[i] = print[i].load(std::memory_order_relaxed);
+    return p;
+  }
+  bool began() const { return print[0].load(std::memory_order_relaxed) != 0; }
+};
+
+enum class Failure : std::uint32_t { none, lost, timeout, threw };  // a rank died or ended early; a deadline passed; an exception
+
+// The class of an exception, so that the parent can throw the same one.
+enum class ErrorClass : std::uint32_t { other, error, shape, argument, graph, comm, timeout, peer_lost, mismatch, io };
+
+// The first cause. Whoever claims it writes it; everybody else reports it.
+struct Cause {
+  std::atomic<std::uint32_t> claimed{0};  // 1 + the rank that claimed it, ranks + 1 for the parent
+  std::atomic<Failure> failure{Failure::none};
+  std::int32_t rank = -1;
+  ErrorClass error = ErrorClass::other;
+  char text[2048] = "";
+
+  bool set() const { return claimed.load(std::memory_order_relaxed) != 0; }
+
+  // Returns false when there was one already.
+  bool claim(std::uint32_t who, Failure why, int of, ErrorClass which, std::string_view what) {
+    std::uint32_t nobody = 0;
+    if (!claimed.compare_exchange_strong(nobody, who, std::memory_order_acq_rel)) return false;
+    write(why, of, which, what);
+    return true;
+  }
+  void write(Failure why, int of, ErrorClass which, std::string_view what) {
+    rank = of;
+    error = which;
+    const std::size_t size = (std::min)(what.size(), sizeof text - 1);
+    std::memcpy(text, what.data(), size);
+    text[size] = '\0';
+    failure.store(why, std::memory_order_release);
+  }
+};
+
+// At the start of the shared region; the ranks' lines follow.
+struct alignas(128) World {
+  std::int32_t ranks = 0;
+  bool crowded = false;  // more ranks than processors: spinning only delays those who are waited for
+  std::chrono::nanoseconds deadline{0};
+  Cause cause;
+
+  Status& status(int rank) { return reinterpret_cast<Status*>(this + 1)[rank]; }
+
+  static World* create(void* memory, int ranks) {
+    World* world = new (memory) World;
+    world->ranks = ranks;
+    for (int r = 0; r < ranks; ++r) new (&world->status(r)) Status;
+    return world;
+  }
+  static std::int64_t bytes(int ranks) {
+    return static_cast<std::int64_t>(sizeof(World) + sizeof(Status) * static_cast<std::size_t>(ranks));
+  }
+
+  // Wakes everybody who sleeps, so that they see the cause or a finished rank now and not at the end of their slice.
+  void wake_all() {
+    for (int r = 0; r < ranks; ++r)
+      if (const std::uint64_t word = status(r).sleeping.load(std::memory_order_seq_cst); word != 0)
+        os::futex_wake_all(reinterpret_cast<void*>(static_cast<std::uintptr_t>(word)));
+  }
+};
+
+// The policy of real ranks: see Gate.
+struct Native {
+  template <class T>
+  using atomic = std::atomic<T>;
+
+  Status* status;
+  int rank;
+
+  // How long a sleep lasts before its sleeper looks around.
+  static constexpr std::chrono::nanoseconds slice = std::chrono::milliseconds(50);
+  std::chrono::nanoseconds next_sleep = slice;
+
+  void point(Point) {}
+  void limit_sleep(std::chrono::nanoseconds limit) { next_sleep = (std::min)(slice, limit); }
+  void pause() { os::pause(); }
+  void sleep(std::atomic<std::uint64_t>& word, std::uint64_t from) {
+    status->sleeping.store(reinterpret_cast<std::uintptr_t>(&word), std::memory_order_seq_cst);
+    os::futex_wait(&word, from, next_sleep);
+    status->sleeping.store(0, std::memory_order_relaxed);
+  }
+  void wake(std::atomic<std::uint64_t>& word) { os::futex_wake_all(&word); }
+};
+
+}  // namespace minitorch::comm
