@@ -7,4 +7,5 @@
 #include <minitorch/nn/nn.hpp>
 #include <minitorch/ops/ops.hpp>
 #include <minitorch/optim/optim.hpp>
+#include <minitorch/train/train.hpp>
 #include <minitorch/version.hpp>
