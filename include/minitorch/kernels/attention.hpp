@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <optional>
+
 #include <minitorch/kernels/attention_blocks.hpp>
 
 namespace minitorch::kernels {
@@ -17,21 +19,21 @@ void exponentiate(const ScoreBlock<C>& block, C* max, C* sum, C* shrink) {
     const P scale(block.a.scale);
     for (std::int64_t i = 0; i < block.queries; ++i) {
       C* scores = block.scores + i * block.row;
-      const std::int64_t seen = (std::min)(block.keys, (std::max<std::int64_t>)(0, block.a.visible(block.q0 + i) - block.k0));
-      const bool* mask = block.a.mask_row(block.b, block.h, block.q0 + i);
-      if (mask != nullptr) mask += block.k0;
+      const SeenRow<C> row(block, i);
       P most(max[i]);
-      for (std::int64_t j = 0; j < seen; j += P::width) most = maximum(most, seen_scores(scores, mask, j, seen, scale));
+      for_seen_scores(
+          scores, row.mask, row.seen, scale, [&](const P& s, std::int64_t) __attribute__((always_inline)) { most = maximum(most, s); });
       const C now = largest(most);
       const C shift = now == -std::numeric_limits<C>::infinity() ? C(0) : now;  // a row that has seen nothing yet
       Total<C, P::width> total;
-      std::int64_t j = 0;
-      for (; j < seen; j += P::width) {
-        const P e = exp(seen_scores(scores, mask, j, seen, scale) - P(shift));
-        total.add(e);
-        store_some(scores + j, e, block.keys - j);
-      }
-      for (; j < block.keys; j += P::width) store_some(scores + j, P(), block.keys - j);
+      for_seen_scores(
+          scores, row.mask, row.seen, scale, [&](const P& s, std::int64_t j) __attribute__((always_inline)) {
+            const P e = exp(s - P(shift));
+            total.add(e);
+            store_some(scores + j, e, block.keys - j);
+          });
+      for (std::int64_t j = (row.seen + P::width - 1) / P::width * P::width; j < block.keys; j += P::width)
+        store_some(scores + j, P(), block.keys - j);
       shrink[i] = exp(P(max[i] - shift))[0];
       sum[i] = sum[i] * shrink[i] + static_cast<C>(total.value());
       max[i] = now;
@@ -68,7 +70,9 @@ class AttentionForward {
     const std::int64_t queries = (std::min)(query_block, a_.queries - q0), kv = h / (a_.heads / a_.kv_heads), d = a_.head_dim,
                        dv = a_.value_dim;
     const std::int64_t reach = a_.visible(q0 + queries - 1);
-    const CleanRows<T> values(a_, v.at(b, kv), v.row_stride, dv);
+    if (!values_ || head_ != b * a_.kv_heads + kv) values_.emplace(a_, v.at(b, kv), v.row_stride, dv);
+    head_ = b * a_.kv_heads + kv;
+    const CleanRows<T>& values = *values_;
     std::fill(max_.data(), max_.data() + queries, -std::numeric_limits<C>::infinity());
     std::fill(sum_.data(), sum_.data() + queries, C(0));
     std::fill(sums_.data(), sums_.data() + queries * dv, C(0));
@@ -96,6 +100,8 @@ class AttentionForward {
  private:
   const Attention& a_;
   const Workspace<C> scores_, sums_, max_, sum_, shrink_;
+  std::optional<CleanRows<T>> values_;  // those of the kv head `head_`
+  std::int64_t head_ = -1;
 };
 
 }  // namespace detail

@@ -16,13 +16,14 @@ void probabilities(const ScoreBlock<C>& block, const C* lse) {
     const P scale(block.a.scale);
     for (std::int64_t i = 0; i < block.queries; ++i) {
       C* scores = block.scores + i * block.row;
-      const std::int64_t seen = (std::min)(block.keys, (std::max<std::int64_t>)(0, block.a.visible(block.q0 + i) - block.k0));
-      const bool* mask = block.a.mask_row(block.b, block.h, block.q0 + i);
-      if (mask != nullptr) mask += block.k0;
+      const SeenRow<C> row(block, i);
       const P shift(lse[i] == -std::numeric_limits<C>::infinity() ? C(0) : lse[i]);
-      std::int64_t j = 0;
-      for (; j < seen; j += P::width) store_some(scores + j, exp(seen_scores(scores, mask, j, seen, scale) - shift), block.keys - j);
-      for (; j < block.keys; j += P::width) store_some(scores + j, P(), block.keys - j);
+      for_seen_scores(
+          scores, row.mask, row.seen, scale, [&](const P& s, std::int64_t j) __attribute__((always_inline)) {
+            store_some(scores + j, exp(s - shift), block.keys - j);
+          });
+      for (std::int64_t j = (row.seen + P::width - 1) / P::width * P::width; j < block.keys; j += P::width)
+        store_some(scores + j, P(), block.keys - j);
     }
   });
 }

@@ -95,17 +95,14 @@ class CleanRows {
 
  private:
   bool find_bad(std::int64_t keys) {
-    for (std::int64_t r = 0; r < keys; ++r) {
-      bool finite = true;
-      dispatch([&](auto bytes) __attribute__((always_inline)) {
-        using C = compute_t<T>;
-        using P = Pack<C, bytes() / int{sizeof(C)}>;
+    dispatch([&](auto bytes) __attribute__((always_inline)) {
+      using P = Pack<compute_t<T>, bytes() / int{sizeof(compute_t<T>)}>;
+      for (std::int64_t r = 0; r < keys; ++r) {
         P zero;
         for (std::int64_t j = 0; j < width_; j += P::width) zero += load_some<P>(rows_ + r * stride_ + j, width_ - j) * P(0);
-        finite = all(zero == P(0));
-      });
-      if (!finite) bad_[bad_count_++] = r;
-    }
+        if (!all(zero == P(0))) bad_[bad_count_++] = r;
+      }
+    });
     return bad_count_ > 0;
   }
 
@@ -123,20 +120,31 @@ struct ScoreBlock {
   C* scores;
 };
 
-// scale * scores[i + lanes of j], -inf where the query does not see the key. `seen` counts the keys of the block that it may see.
-template <class P, class C>
-[[gnu::always_inline]] inline P seen_scores(const C* scores, const bool* mask, std::int64_t j, std::int64_t seen, const P& scale) {
+// Calls body(pack of scale * scores, index) for the `seen` first scores of a row; -inf stands where the mask hides a key, and in the
+// lanes beyond the last one.
+template <class P, class C, class Body>
+[[gnu::always_inline]] inline void for_seen_scores(const C* scores, const bool* mask, std::int64_t seen, const P& scale, const Body& body) {
   const P hidden(-std::numeric_limits<C>::infinity());
-  P s = load_some<P>(scores + j, seen - j) * scale;
-  if (mask != nullptr) s = select(load_mask<P>(mask + j, seen - j), s, hidden);
-  if (seen - j < P::width) {
-    C lanes[static_cast<std::size_t>(P::width)];
-    store(lanes, s);
-    for (std::int64_t l = (std::max<std::int64_t>)(0, seen - j); l < P::width; ++l) lanes[l] = -std::numeric_limits<C>::infinity();
-    s = load<P>(lanes);
+  std::int64_t j = 0;
+  if (mask == nullptr)
+    for (; j + P::width <= seen; j += P::width) body(load<P>(scores + j) * scale, j);
+  for (; j < seen; j += P::width) {
+    P s = load_some<P>(scores + j, seen - j) * scale;
+    if (mask != nullptr) s = select(load_mask<P>(mask + j, seen - j), s, hidden);
+    if (seen - j < P::width) s = select(first_lanes<P>(seen - j), s, hidden);
+    body(s, j);
   }
-  return s;
 }
+
+// Of the keys of a block, how many a query may see, and its part of the mask.
+template <class C>
+struct SeenRow {
+  std::int64_t seen;
+  const bool* mask;
+  SeenRow(const ScoreBlock<C>& block, std::int64_t i)
+      : seen((std::min)(block.keys, (std::max<std::int64_t>)(0, block.a.visible(block.q0 + i) - block.k0))),
+        mask(block.a.mask == nullptr ? nullptr : block.a.mask_row(block.b, block.h, block.q0 + i) + block.k0) {}
+};
 
 }  // namespace detail
 

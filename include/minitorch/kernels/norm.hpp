@@ -34,8 +34,8 @@ template <bool Centred, int Bytes, class T>
   const auto mean_square = [&](double factor) __attribute__((always_inline)) {
     Total<double, W> sum;
     for (std::int64_t i = 0; i < n; i += W) {
-      const P deviation = (load_some<P>(x + i, n - i, static_cast<T>(static_cast<C>(mean))) - P(mean)) * P(factor);
-      sum.add(n - i >= W ? deviation * deviation : keep_first(deviation * deviation, n - i));
+      const P deviation = (load_some<P>(x + i, n - i) - P(mean)) * P(factor);
+      sum.add(n - i >= W ? deviation * deviation : select(first_lanes<P>(n - i), deviation * deviation, P(0)));
     }
     return sum.value() / count;
   };

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 namespace minitorch::kernels {
 
@@ -56,6 +57,21 @@ class Mask {
   [[gnu::always_inline]] friend Mask operator||(const Mask& a, const Mask& b) { return Mask(a.v | b.v); }
 };
 
+template <class T, int W>
+class Pack;
+
+namespace detail {
+
+// Comparisons, by the predicates' numbers in AVX-512.
+inline constexpr int equal = 0, less = 1, less_equal = 2, not_equal = 4;
+
+template <int Predicate, class T, int W>
+Mask<int{sizeof(T)}, W> compare(const Pack<T, W>& a, const Pack<T, W>& b);
+template <class T, int W>
+void select_lanes(Pack<T, W>& out, const Mask<int{sizeof(T)}, W>& m, const Pack<T, W>& a, const Pack<T, W>& b);
+
+}  // namespace detail
+
 // Arithmetic is lane by lane. A plain number converts to a Pack of copies, so that `2.0 * a` and `a + 1` mean what they say.
 // The copy constructor is user-provided on purpose: it makes the class pass by reference, which is the same for every target;
 // a bare vector, or a trivially copyable wrapper, passed to a function compiled for another target would be silently wrong.
@@ -101,15 +117,19 @@ class Pack {
   [[gnu::always_inline]] friend Pack operator<<(const Pack& a, int count) { return Pack(a.v << count); }
   [[gnu::always_inline]] friend Pack operator>>(const Pack& a, int count) { return Pack(a.v >> count); }
 
-  [[gnu::always_inline]] friend MaskType operator<(const Pack& a, const Pack& b) { return MaskType(a.v < b.v); }
-  [[gnu::always_inline]] friend MaskType operator<=(const Pack& a, const Pack& b) { return MaskType(a.v <= b.v); }
-  [[gnu::always_inline]] friend MaskType operator>(const Pack& a, const Pack& b) { return MaskType(a.v > b.v); }
-  [[gnu::always_inline]] friend MaskType operator>=(const Pack& a, const Pack& b) { return MaskType(a.v >= b.v); }
-  [[gnu::always_inline]] friend MaskType operator==(const Pack& a, const Pack& b) { return MaskType(a.v == b.v); }
-  [[gnu::always_inline]] friend MaskType operator!=(const Pack& a, const Pack& b) { return MaskType(a.v != b.v); }
+  [[gnu::always_inline]] friend MaskType operator<(const Pack& a, const Pack& b) { return detail::compare<detail::less>(a, b); }
+  [[gnu::always_inline]] friend MaskType operator<=(const Pack& a, const Pack& b) { return detail::compare<detail::less_equal>(a, b); }
+  [[gnu::always_inline]] friend MaskType operator>(const Pack& a, const Pack& b) { return detail::compare<detail::less>(b, a); }
+  [[gnu::always_inline]] friend MaskType operator>=(const Pack& a, const Pack& b) { return detail::compare<detail::less_equal>(b, a); }
+  [[gnu::always_inline]] friend MaskType operator==(const Pack& a, const Pack& b) { return detail::compare<detail::equal>(a, b); }
+  [[gnu::always_inline]] friend MaskType operator!=(const Pack& a, const Pack& b) { return detail::compare<detail::not_equal>(a, b); }
 
   // a where the mask says yes, b elsewhere.
-  [[gnu::always_inline]] friend Pack select(const MaskType& m, const Pack& a, const Pack& b) { return Pack(m.v ? a.v : b.v); }
+  [[gnu::always_inline]] friend Pack select(const MaskType& m, const Pack& a, const Pack& b) {
+    Pack out;
+    detail::select_lanes(out, m, a, b);
+    return out;
+  }
 
   // a * b + c, rounded once where the target has such an instruction and twice elsewhere.
   [[gnu::always_inline]] friend Pack fma(const Pack& a, const Pack& b, const Pack& c) {
@@ -119,6 +139,66 @@ class Pack {
     return Pack(a.v * b.v + c.v);
   }
 };
+
+namespace detail {
+
+template <int Predicate, class T, int W>
+[[gnu::always_inline]] inline void compare_lanes(Mask<int{sizeof(T)}, W>& out, const Pack<T, W>& a, const Pack<T, W>& b) {
+  using Answers = Mask<int{sizeof(T)}, W>;
+  if constexpr (Predicate == less)
+    out = Answers(a.v < b.v);
+  else if constexpr (Predicate == less_equal)
+    out = Answers(a.v <= b.v);
+  else if constexpr (Predicate == equal)
+    out = Answers(a.v == b.v);
+  else
+    out = Answers(a.v != b.v);
+}
+
+template <class T, int W>
+[[gnu::always_inline]] inline void select_lanes(Pack<T, W>& out, const Mask<int{sizeof(T)}, W>& m, const Pack<T, W>& a,
+                                                const Pack<T, W>& b) {
+  out.v = m.v ? a.v : b.v;
+}
+
+#if defined(__x86_64__)
+// g++ gives the comparisons of a function without target masks that AVX-512 does not have, and then goes lane by lane: so the
+// instructions by name. Packs of 64 bytes only occur on the paths that have them.
+template <int Predicate, class T, int W>
+requires(W * sizeof(T) == 64)
+    [[gnu::target("avx512f,avx512dq")]] inline void compare_lanes(Mask<int{sizeof(T)}, W>& out, const Pack<T, W>& a, const Pack<T, W>& b) {
+  std::conditional_t<W == 16, std::uint16_t, std::uint8_t> bits;
+  if constexpr (std::same_as<T, float>)
+    asm("vcmpps %3, %2, %1, %0" : "=k"(bits) : "v"(a.v), "v"(b.v), "i"(Predicate));
+  else if constexpr (std::same_as<T, double>)
+    asm("vcmppd %3, %2, %1, %0" : "=k"(bits) : "v"(a.v), "v"(b.v), "i"(Predicate));
+  else if constexpr (std::same_as<T, std::int32_t>)
+    asm("vpcmpd %3, %2, %1, %0" : "=k"(bits) : "v"(a.v), "v"(b.v), "i"(Predicate));
+  else
+    asm("vpcmpq %3, %2, %1, %0" : "=k"(bits) : "v"(a.v), "v"(b.v), "i"(Predicate));
+  if constexpr (W == 16)
+    asm("vpmovm2d %1, %0" : "=v"(out.v) : "k"(bits));
+  else
+    asm("vpmovm2q %1, %0" : "=v"(out.v) : "k"(bits));
+}
+
+template <class T, int W>
+requires(W * sizeof(T) == 64) [[gnu::target("avx512f")]] inline void select_lanes(Pack<T, W>& out, const Mask<int{sizeof(T)}, W>& m,
+                                                                                  const Pack<T, W>& a, const Pack<T, W>& b) {
+  auto mask = m.v;
+  asm("vpternlogd $0xca, %2, %1, %0" : "+v"(mask) : "v"(a.v), "v"(b.v));
+  out.v = reinterpret_cast<typename Pack<T, W>::Vector>(mask);
+}
+#endif
+
+template <int Predicate, class T, int W>
+[[gnu::always_inline]] inline Mask<int{sizeof(T)}, W> compare(const Pack<T, W>& a, const Pack<T, W>& b) {
+  Mask<int{sizeof(T)}, W> out;
+  compare_lanes<Predicate>(out, a, b);
+  return out;
+}
+
+}  // namespace detail
 
 // The bits of each lane as a signed integer, and back.
 template <class T, int W>
@@ -139,17 +219,32 @@ template <class U, class T, int W>
     return Pack<U, W>(__builtin_convertvector(a.v, typename Pack<U, W>::Vector));
 }
 
+namespace detail {
+
+template <int First, class T, int W, int... Lane>
+[[gnu::always_inline]] inline Pack<T, int{sizeof...(Lane)}> lanes_from(const Pack<T, W>& a, std::integer_sequence<int, Lane...>) {
+  return Pack<T, int{sizeof...(Lane)}>(__builtin_shufflevector(a.v, a.v, (First + Lane)...));
+}
+
+}  // namespace detail
+
 // The first and the second half of the lanes.
 template <class T, int W>
 [[gnu::always_inline]] inline Pack<T, W / 2> low_half(const Pack<T, W>& a) {
-  Pack<T, W / 2> out;
-  __builtin_memcpy(&out.v, &a.v, sizeof out.v);
-  return out;
+  return detail::lanes_from<0>(a, std::make_integer_sequence<int, W / 2>());
 }
 template <class T, int W>
 [[gnu::always_inline]] inline Pack<T, W / 2> high_half(const Pack<T, W>& a) {
-  Pack<T, W / 2> out;
-  __builtin_memcpy(&out.v, reinterpret_cast<const char*>(&a.v) + sizeof out.v, sizeof out.v);
+  return detail::lanes_from<W / 2>(a, std::make_integer_sequence<int, W / 2>());
+}
+// The two halves together again.
+template <class T, int W>
+[[gnu::always_inline]] inline Pack<T, 2 * W> join_halves(const Pack<T, W>& low, const Pack<T, W>& high) {
+  Pack<T, 2 * W> out;
+  [&]<int... Lane>(std::integer_sequence<int, Lane...>) __attribute__((always_inline)) {
+    out.v = __builtin_shufflevector(low.v, high.v, Lane...);
+  }
+  (std::make_integer_sequence<int, 2 * W>());
   return out;
 }
 

@@ -25,30 +25,72 @@ template <int Most, class T>
   }
 }
 
-// The first `count` lanes from memory and `fill` in the others; all lanes when count is W or more.
+// The first `count` of W elements, `fill` in the other lanes, for count < W.
 template <class P, class T>
-[[gnu::always_inline]] inline P load_some(const T* from, std::int64_t count, T fill = T(0)) {
+[[gnu::always_inline]] inline void load_first(P& out, const T* from, std::int64_t count, T fill) {
   constexpr int W = P::width;
-  if (count >= W) return load<P>(from);
   T lanes[static_cast<std::size_t>(W)];
   for (T& lane : lanes) lane = fill;
   copy_few<W / 2>(lanes, from, count);
-  return load<P>(lanes);
+  out = load<P>(lanes);
 }
 template <class T, class C, int W>
-[[gnu::always_inline]] inline void store_some(T* to, const Pack<C, W>& a, std::int64_t count) {
-  if (count >= W) return store(to, a);
+[[gnu::always_inline]] inline void store_first(T* to, const Pack<C, W>& a, std::int64_t count) {
   T lanes[static_cast<std::size_t>(W)];
   store(lanes, a);
   copy_few<W / 2>(to, lanes, count);
 }
 
-// The first `count` lanes, and 0 in the others.
+#if defined(__x86_64__)
+// A vector in memory as an operand of an instruction: of any alignment, of whatever type.
+struct [[gnu::packed, gnu::may_alias]] VectorBytes {
+  char bytes[64];
+};
+
+// The same by masked instructions, which touch no memory beyond the lanes they take.
+template <class P, class T>
+requires(sizeof(P) == 64 && std::same_as<T, typename P::Scalar>)
+    [[gnu::target("avx512f")]] inline void load_first(P& out, const T* from, std::int64_t count, T fill) {
+  const std::conditional_t<P::width == 16, std::uint16_t, std::uint8_t> lanes = static_cast<decltype(lanes)>((1u << count) - 1);
+  out = P(fill);
+  const auto& memory = *reinterpret_cast<const VectorBytes*>(from);
+  if constexpr (sizeof(T) == 4)
+    asm("vmovups %1, %0%{%2%}" : "+v"(out.v) : "m"(memory), "Yk"(lanes));
+  else
+    asm("vmovupd %1, %0%{%2%}" : "+v"(out.v) : "m"(memory), "Yk"(lanes));
+}
 template <class T, int W>
-[[gnu::always_inline]] inline Pack<T, W> keep_first(const Pack<T, W>& a, std::int64_t count) {
-  T lanes[static_cast<std::size_t>(W)];
-  store(lanes, a);
-  return load_some<Pack<T, W>>(lanes, count);
+requires(W * sizeof(T) == 64) [[gnu::target("avx512f")]] inline void store_first(T* to, const Pack<T, W>& a, std::int64_t count) {
+  const std::conditional_t<W == 16, std::uint16_t, std::uint8_t> lanes = static_cast<decltype(lanes)>((1u << count) - 1);
+  auto& memory = *reinterpret_cast<VectorBytes*>(to);
+  if constexpr (sizeof(T) == 4)
+    asm("vmovups %1, %0%{%2%}" : "+m"(memory) : "v"(a.v), "Yk"(lanes));
+  else
+    asm("vmovupd %1, %0%{%2%}" : "+m"(memory) : "v"(a.v), "Yk"(lanes));
+}
+#endif
+
+// The first `count` lanes from memory and `fill` in the others; all lanes when count is W or more.
+template <class P, class T>
+[[gnu::always_inline]] inline P load_some(const T* from, std::int64_t count, T fill = T(0)) {
+  if (count >= P::width) return load<P>(from);
+  P out;
+  load_first(out, from, count, fill);
+  return out;
+}
+template <class T, class C, int W>
+[[gnu::always_inline]] inline void store_some(T* to, const Pack<C, W>& a, std::int64_t count) {
+  if (count >= W) return store(to, a);
+  store_first(to, a, count);
+}
+
+// Yes in the first `count` lanes.
+template <class P>
+[[gnu::always_inline]] inline typename P::MaskType first_lanes(std::int64_t count) {
+  using Lane = bits_t<typename P::Scalar>;
+  Pack<Lane, P::width> index;
+  for (int i = 0; i < P::width; ++i) index.set(i, static_cast<Lane>(i));
+  return index < Pack<Lane, P::width>(count);
 }
 
 // A mask from the first `count` bools, no in the other lanes.
@@ -61,22 +103,31 @@ template <class P>
   return load<P>(lanes);
 }
 
-// A sum of packs, kept in double.
+// A sum of packs, kept in double; eight packs of floats are added up before they are widened.
 template <class C, int W>
 class Total {
  public:
   [[gnu::always_inline]] void add(const Pack<C, W>& a) {
+    recent_ += a;
+    if constexpr (std::same_as<C, float>)
+      if (++count_ == 8) widen();
+  }
+  [[gnu::always_inline]] double value() {
     if constexpr (std::same_as<C, double>) {
-      low_ += a;
+      return lanes(recent_);
     } else {
-      low_ += convert<double>(low_half(a));
-      high_ += convert<double>(high_half(a));
+      widen();
+      return lanes(low_ + high_);
     }
   }
-  [[gnu::always_inline]] double value() const { return lanes(low_ + high_); }
 
  private:
-  static constexpr int width = std::same_as<C, double> ? W : W / 2;
+  [[gnu::always_inline]] void widen() {
+    low_ += convert<double>(low_half(recent_));
+    high_ += convert<double>(high_half(recent_));
+    recent_ = Pack<C, W>();
+    count_ = 0;
+  }
   template <int N>
   [[gnu::always_inline]] static double lanes(const Pack<double, N>& a) {
     if constexpr (N == 1)
@@ -84,7 +135,10 @@ class Total {
     else
       return lanes(low_half(a) + high_half(a));
   }
-  Pack<double, width> low_, high_;
+
+  Pack<C, W> recent_;
+  Pack<double, std::same_as<C, double> ? 1 : W / 2> low_, high_;
+  int count_ = 0;
 };
 
 // The largest lane; NaN when there is one.

@@ -20,16 +20,6 @@ template <class T, int W>
   return from_bits<T>((to_bits(a) & ~sign) | (to_bits(b) & sign));
 }
 
-// The larger and the smaller one; NaN when either is NaN.
-template <class T, int W>
-[[gnu::always_inline]] inline Pack<T, W> maximum(const Pack<T, W>& a, const Pack<T, W>& b) {
-  return select((a > b) | (a != a), a, b);
-}
-template <class T, int W>
-[[gnu::always_inline]] inline Pack<T, W> minimum(const Pack<T, W>& a, const Pack<T, W>& b) {
-  return select((a < b) | (a != a), a, b);
-}
-
 namespace detail {
 
 // The constants of a floating-point type that its functions are written with.
@@ -67,9 +57,62 @@ template <class T, int W>
 
 // a * 2^n with one rounding, for integral n down to twice the smallest exponent.
 template <class T, int W>
-[[gnu::always_inline]] inline Pack<T, W> scale(const Pack<T, W>& a, const Pack<T, W>& n) {
+[[gnu::always_inline]] inline void scale_into(Pack<T, W>& a, const Pack<T, W>& n) {
   const Pack<T, W> magic(Real<T>::round_magic), half = fma(n, Pack<T, W>(0.5), magic);
-  return a * power_of_two(half) * power_of_two((n - (half - magic)) + magic);
+  a = a * power_of_two(half) * power_of_two((n - (half - magic)) + magic);
+}
+
+// x between two bounds; NaN stays.
+template <class T, int W>
+[[gnu::always_inline]] inline void clamp_into(Pack<T, W>& x, const Pack<T, W>& low, const Pack<T, W>& high) {
+  x = select(x > high, high, x);
+  x = select(x < low, low, x);
+}
+
+template <class T, int W>
+[[gnu::always_inline]] inline void maximum_into(Pack<T, W>& out, const Pack<T, W>& a, const Pack<T, W>& b) {
+  out = select((a > b) | (a != a), a, b);
+}
+
+#if defined(__x86_64__)
+// One instruction each. The second operand of a minimum is the result when there is a NaN.
+template <class T, int W>
+requires(W * sizeof(T) == 64) [[gnu::target("avx512f")]] inline void scale_into(Pack<T, W>& a, const Pack<T, W>& n) {
+  if constexpr (std::same_as<T, float>)
+    asm("vscalefps %1, %0, %0" : "+v"(a.v) : "v"(n.v));
+  else
+    asm("vscalefpd %1, %0, %0" : "+v"(a.v) : "v"(n.v));
+}
+template <class T, int W>
+requires(W * sizeof(T) == 64)
+    [[gnu::target("avx512f")]] inline void clamp_into(Pack<T, W>& x, const Pack<T, W>& low, const Pack<T, W>& high) {
+  if constexpr (std::same_as<T, float>)
+    asm("vminps %0, %1, %0\n\tvmaxps %0, %2, %0" : "+v"(x.v) : "v"(high.v), "v"(low.v));
+  else
+    asm("vminpd %0, %1, %0\n\tvmaxpd %0, %2, %0" : "+v"(x.v) : "v"(high.v), "v"(low.v));
+}
+template <class T, int W>
+requires(W * sizeof(T) == 64 && std::floating_point<T>)
+    [[gnu::target("avx512f")]] inline void maximum_into(Pack<T, W>& out, const Pack<T, W>& a, const Pack<T, W>& b) {
+  std::conditional_t<W == 16, std::uint16_t, std::uint8_t> nan;
+  if constexpr (std::same_as<T, float>)
+    asm("vcmpunordps %2, %2, %0\n\tvmaxps %3, %2, %1\n\tvmovaps %2, %1%{%0%}" : "=&Yk"(nan), "=&v"(out.v) : "v"(a.v), "v"(b.v));
+  else
+    asm("vcmpunordpd %2, %2, %0\n\tvmaxpd %3, %2, %1\n\tvmovapd %2, %1%{%0%}" : "=&Yk"(nan), "=&v"(out.v) : "v"(a.v), "v"(b.v));
+}
+#endif
+
+template <class T, int W>
+[[gnu::always_inline]] inline Pack<T, W> scale(const Pack<T, W>& a, const Pack<T, W>& n) {
+  Pack<T, W> out(a);
+  scale_into(out, n);
+  return out;
+}
+template <class T, int W>
+[[gnu::always_inline]] inline Pack<T, W> clamp(const Pack<T, W>& x, double low, double high) {
+  Pack<T, W> out(x);
+  clamp_into(out, Pack<T, W>(low), Pack<T, W>(high));
+  return out;
 }
 
 // Small integers as numbers; 64-bit ones without the instruction that only AVX-512 has.
@@ -107,6 +150,18 @@ inline void square_root(Pack<double, 2>& out, const Pack<double, 2>& a) { asm("s
 #endif
 
 }  // namespace detail
+
+// The larger and the smaller one; NaN when either is NaN.
+template <class T, int W>
+[[gnu::always_inline]] inline Pack<T, W> maximum(const Pack<T, W>& a, const Pack<T, W>& b) {
+  Pack<T, W> out;
+  detail::maximum_into(out, a, b);
+  return out;
+}
+template <class T, int W>
+[[gnu::always_inline]] inline Pack<T, W> minimum(const Pack<T, W>& a, const Pack<T, W>& b) {
+  return -maximum(-a, -b);
+}
 
 // Correctly rounded.
 template <class T, int W>

@@ -18,45 +18,48 @@ template <class T, int W>
                       1.3888888917213717e-3, 8.3333333333300618e-3, 0.041666666666624128, 1.0 / 6, 0.5);
 }
 
-// x + low = n ln(2) + r, and e^r - 1. What is beyond overflow and underflow is clamped to just beyond; NaN stays.
+// x = n ln(2) + r with |r| <= ln(2) / 2. What is beyond overflow and underflow is clamped to just beyond; NaN stays.
 template <class T, int W>
-struct ExpParts {
-  Pack<T, W> n, fraction;
+[[gnu::always_inline]] inline Pack<T, W> exp_reduce(const Pack<T, W>& x, Pack<T, W>& n) {
+  using P = Pack<T, W>;
+  const P in = clamp(x, Real<T>::exp_min, Real<T>::exp_max);
+  n = fma(in, P(1.44269504088896340736), P(Real<T>::round_magic)) - P(Real<T>::round_magic);
+  return fma(n, P(-Real<T>::ln2_lo), fma(n, P(-Real<T>::ln2_hi), in));
+}
 
-  [[gnu::always_inline]] explicit ExpParts(const Pack<T, W>& x, const Pack<T, W>& low = Pack<T, W>()) {
-    using P = Pack<T, W>;
-    const P above = select(x > P(Real<T>::exp_max), P(Real<T>::exp_max), x),
-            in = select(above < P(Real<T>::exp_min), P(Real<T>::exp_min), above);
-    n = fma(in, P(1.44269504088896340736), P(Real<T>::round_magic)) - P(Real<T>::round_magic);
-    const P r = fma(n, P(-Real<T>::ln2_lo), fma(n, P(-Real<T>::ln2_hi), in)) + low;
-    fraction = fma(r * r, exp_polynomial(r), r);
-  }
-};
+// e^r - 1 for such an r.
+template <class T, int W>
+[[gnu::always_inline]] inline Pack<T, W> exp_fraction(const Pack<T, W>& r) {
+  return fma(r * r, exp_polynomial(r), r);
+}
 
 // e^(x + low), where low is much smaller than x.
 template <class T, int W>
 [[gnu::always_inline]] inline Pack<T, W> exp_sum(const Pack<T, W>& x, const Pack<T, W>& low) {
-  const ExpParts<T, W> parts(x, low);
-  return scale(parts.fraction + Pack<T, W>(1), parts.n);
+  Pack<T, W> n;
+  const Pack<T, W> r = exp_reduce(x, n) + low;
+  return scale(exp_fraction(r) + Pack<T, W>(1), n);
 }
 
 }  // namespace detail
 
 template <class T, int W>
 [[gnu::always_inline]] inline Pack<T, W> exp(const Pack<T, W>& x) {
-  const detail::ExpParts<T, W> parts(x);
-  return detail::scale(parts.fraction + Pack<T, W>(1), parts.n);
+  Pack<T, W> n;
+  const Pack<T, W> r = detail::exp_reduce(x, n);
+  return detail::scale(detail::exp_fraction(r) + Pack<T, W>(1), n);
 }
 
 // e^x - 1, without cancellation near 0.
 template <class T, int W>
 [[gnu::always_inline]] inline Pack<T, W> expm1(const Pack<T, W>& x) {
   using P = Pack<T, W>;
-  const P lowest(std::same_as<T, float> ? -18 : -38);  // -1 from here on
-  const detail::ExpParts<T, W> parts(select(x < lowest, lowest, x));
+  constexpr double lowest = std::same_as<T, float> ? -18 : -38;  // -1 from here on
+  P n;
+  const P fraction = detail::exp_fraction(detail::exp_reduce(detail::clamp(x, lowest, detail::Real<T>::exp_max), n));
   // 2^n (e^r - 1) + (2^n - 1); 2^-n is too small to count before it becomes subnormal
-  const P magic(detail::Real<T>::round_magic), few = select(parts.n > P(100), P(100), parts.n);
-  return select(x == P(0), x, detail::scale(parts.fraction + (P(1) - detail::power_of_two(magic - few)), parts.n));
+  const P magic(detail::Real<T>::round_magic), few = detail::clamp(n, -100, 100);
+  return select(x == P(0), x, detail::scale(fraction + (P(1) - detail::power_of_two(magic - few)), n));
 }
 
 // 1 / (1 + e^-x), accurate in both tails.

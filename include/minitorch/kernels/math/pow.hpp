@@ -74,14 +74,10 @@ template <int W>
 // |x|^y in double for a float Pack: errors of the logarithm stay far below a float's last bit.
 template <int W>
 [[gnu::always_inline]] inline Pack<float, W> pow_through_double(const Pack<float, W>& x, const Pack<float, W>& y) {
-  Pack<float, W> out;
-  for (int part = 0; part < 2; ++part) {
-    using P = Pack<double, W / 2>;
-    const P power = convert<double>(part == 0 ? low_half(y) : high_half(y)) * log(convert<double>(part == 0 ? low_half(x) : high_half(x)));
-    const Pack<float, W / 2> half = convert<float>(exp(power));
-    for (int i = 0; i < W / 2; ++i) out.v[part * (W / 2) + i] = half.v[i];
-  }
-  return out;
+  const auto half = [](const auto& base, const auto& exponent) __attribute__((always_inline)) {
+    return convert<float>(exp(convert<double>(exponent) * log(convert<double>(base))));
+  };
+  return join_halves(half(low_half(x), low_half(y)), half(high_half(x), high_half(y)));
 }
 
 }  // namespace detail

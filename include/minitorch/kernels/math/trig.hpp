@@ -77,14 +77,11 @@ template <class T, int W>
     quarter = to_bits(n);
     sin_cos_polynomials(r, tail, sine, cosine);
   } else {  // the reduction in double, half of the lanes at a time
-    Pack<float, W> r;
-    for (int part = 0; part < 2; ++part) {
-      Pack<double, W / 2> n, high, tail;
-      reduce_angle(convert<double>(part == 0 ? low_half(x) : high_half(x)), n, high, tail);
-      const Pack<float, W / 2> near = convert<float>(high);
-      const Pack<std::int32_t, W / 2> low_bits = convert<std::int32_t>(to_bits(n));
-      for (int i = 0; i < W / 2; ++i) r.v[part * (W / 2) + i] = near.v[i], quarter.v[part * (W / 2) + i] = low_bits.v[i];
-    }
+    Pack<double, W / 2> n_low, n_high, r_low, r_high, tail;
+    reduce_angle(convert<double>(low_half(x)), n_low, r_low, tail);
+    reduce_angle(convert<double>(high_half(x)), n_high, r_high, tail);
+    quarter = join_halves(convert<std::int32_t>(to_bits(n_low)), convert<std::int32_t>(to_bits(n_high)));
+    const Pack<float, W> r = join_halves(convert<float>(r_low), convert<float>(r_high));
     sin_cos_polynomials(r, sine, cosine);
   }
   sine_out = select(x == Pack<T, W>(0), x, pick_quarter<T>(quarter, sine, cosine));
