@@ -10,9 +10,9 @@ struct CrossEntropy {
   std::int64_t classes = 0;
   std::int64_t ignore_index = -100;
   double smoothing = 0;            // e: the share of each target that is spread over all classes
-  const float* weights = nullptr;  // one a class; null means 1
+  const double* weights = nullptr;  // one a class; null means 1
 
-  double weight(std::int64_t c) const { return weights == nullptr ? 1 : static_cast<double>(weights[c]); }
+  double weight(std::int64_t c) const { return weights == nullptr ? 1 : weights[c]; }
   double weight_sum() const {
     double sum = 0;
     for (std::int64_t c = 0; c < classes; ++c) sum += weight(c);

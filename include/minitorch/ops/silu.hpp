@@ -1,0 +1,41 @@
+// silu: x sigmoid(x), also called swish.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <minitorch/kernels/math/activation.hpp>
+#include <minitorch/ops/sigmoid.hpp>
+
+namespace minitorch {
+
+struct Silu : Operation<Silu, Kind::elementwise> {
+  using Operation<Silu, Kind::elementwise>::operator();
+  template <Scalar T>
+  Tensor<T> operator()(const Tensor<T>& x) const;
+};
+// value     x s with s = sigmoid(x)
+// gradient  dy s (1 + x (1 - s))
+// saves     x
+inline constexpr Silu silu;
+
+template <Scalar T>
+Tensor<T> Silu::operator()(const Tensor<T>& x) const {
+  return record<T>("silu", x.shape(), detail::pointwise([](const auto& v) { return kernels::silu(v); }, x),
+                   wrt(
+                       x,
+                       [](const Tensor<T>& dy, const Tensor<T>& input) {
+                         if (grad_enabled()) {
+                           const Tensor<T> s = sigmoid(input);
+                           return grad_mul(dy, mul(s, add(mul(input, sub(1, s)), 1)));
+                         }
+                         return detail::fused_grad(
+                             "silu gradient",
+                             [](const auto& g, const auto& v) {
+                               const auto s = kernels::sigmoid(v);
+                               return detail::scaled(g, s * (1 + v * (1 - s)));
+                             },
+                             dy, input);
+                       },
+                       x));
+}
+
+}  // namespace minitorch
