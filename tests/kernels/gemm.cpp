@@ -167,9 +167,9 @@ void check_sizes() {
                           .k = any(),
                           .padding = static_cast<int64_t>(random() % 4)},
                          round);
-  check_forms<A, B, C>({.m = 17, .n = 35, .k = 801, .padding = 3}, 1);  // several blocks of k
+  check_forms<A, B, C>({.m = 17, .n = 35, .k = 1041, .padding = 3}, 1);  // several blocks of k
   check_forms<A, B, C>({.m = 3, .n = 10, .k = 1601}, 2);
-  check<A, B, C>({.m = 420, .n = 19, .k = 450}, false, 3);  // several blocks of rows
+  check<A, B, C>({.m = 420, .n = 19, .k = 530}, false, 3);  // several blocks of rows
   check<A, B, C>({.m = 5, .n = 2100, .k = 9}, true, 4);     // and of columns
 }
 

@@ -32,7 +32,7 @@ struct Problem {
 // k is summed in blocks of one length, which depends on k alone, each from zero; the sums of the blocks are added in order.
 template <class Arithmetic>
 constexpr std::int64_t k_block(std::int64_t k) {
-  constexpr std::int64_t most = 384 * unit_elements<Arithmetic>;
+  constexpr std::int64_t most = 512 * unit_elements<Arithmetic>;
   const std::int64_t blocks = (std::max<std::int64_t>)((k + most - 1) / most, 1);
   return (std::max<std::int64_t>)(((k + blocks - 1) / blocks + 15) / 16 * 16, 16);
 }
@@ -173,18 +173,19 @@ class Multiplier {
     }
   }
 
-  // Reading b where it lies pays when few tiles share it.
+  // Reading an operand where it lies pays when few tiles share it, the longer the less its rows evict each other from the cache.
   bool b_can_be_direct() const {
     if (per_unit != 1 || problem_.b.convert || problem_.b.lane_stride != element) return false;
     const bool aliases = problem_.b.k_stride % 4096 == 0;
-    return rows_.size() <= 2 * tiling_.tallest() || (!aliases && problem_.n * problem_.k * element <= (64 << 10));
+    return rows_.size() <= 2 * tiling_.tallest() || (!aliases && problem_.n * problem_.k * element <= (512 << 10));
   }
 
   bool a_can_be_direct() const {
     const Side& a = problem_.a;
     if (per_unit != 1 && (!a.along_k() || tiling_.units(problem_.k) * per_unit != problem_.k)) return false;
     if (a.convert) return a.along_k();
-    return columns_.size() <= 2 * tiling_.widest() && (a.along_k() ? a.lane_stride : a.k_stride) % 2048 != 0;
+    const bool aliases = (a.along_k() ? a.lane_stride : a.k_stride) % 2048 == 0;
+    return columns_.size() <= (aliases ? 8 : 16) * tiling_.widest();
   }
 
   std::byte* c_at(std::int64_t i, std::int64_t j) const {

@@ -63,16 +63,19 @@ constexpr const std::array<int, 5>& tile_heights() {
 #endif
 }
 
-template <int W, class T>
-[[gnu::always_inline]] inline void multiply_add(Pack<T, W>& sum, const Pack<T, W>& a, const Pack<T, W>& b) {
-  sum = fma(a, b, sum);
+template <class Vector>
+[[gnu::always_inline]] inline void multiply_add(Vector& sum, const Vector& a, const Vector& b) {
+#if defined(__clang__)
+#pragma clang fp contract(fast)
+#endif
+  sum = a * b + sum;
 }
 
 #if defined(__x86_64__)
 // Two products a lane, the second element of the pair first, each rounded to nearest even; subnormals count as zero.
-[[gnu::target("avx512f")]] inline void multiply_add(Pack<float, 16>& sum, const Pack<std::int32_t, 16>& a,
-                                                    const Pack<std::int32_t, 16>& b) {
-  asm("vdpbf16ps %2, %1, %0" : "+v"(sum.v) : "v"(a.v), "v"(b.v));
+[[gnu::target("avx512f")]] inline void multiply_add(vector_t<float, 16>& sum, const vector_t<std::int32_t, 16>& a,
+                                                    const vector_t<std::int32_t, 16>& b) {
+  asm("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
 }
 #endif
 
@@ -94,18 +97,28 @@ struct TileKernel {
     using Sum = typename Arithmetic::Sum;
     constexpr int W = Bytes / int{sizeof(Sum)};
     constexpr std::size_t R = tile_heights<Bytes>()[Height], V = Vectors;
-    Pack<Sum, W> sum[R][V];
-    const std::byte *a = job.a, *b = job.b;
-    const std::int64_t a_row = job.a_row;
-    for (std::int64_t p = job.k; p > 0; --p) {
-      Pack<Unit, W> row[V];
+    using Sums = vector_t<Sum, W>;
+    using Units = vector_t<Unit, W>;
+    Sums sum[R][V];
+    const std::int64_t a_row = job.a_row, c_row = job.c_row;
+#pragma GCC unroll 16
+    for (std::size_t i = 0; i < R; ++i)
 #pragma GCC unroll 2
-      for (std::size_t v = 0; v < V; ++v) row[v] = load_raw<W, Unit>(b + v * Bytes);
+      for (std::size_t v = 0; v < V; ++v) {
+        sum[i][v] = Sums{};
+        __builtin_prefetch(job.c + static_cast<std::int64_t>(i) * c_row + v * W, 1);
+      }
+    const std::byte *a = job.a, *b = job.b;
+#pragma GCC unroll 2
+    for (std::int64_t p = job.k; p > 0; --p) {
+      Units row[V];
+#pragma GCC unroll 2
+      for (std::size_t v = 0; v < V; ++v) __builtin_memcpy(&row[v], b + v * Bytes, Bytes);
 #pragma GCC unroll 16
       for (std::size_t i = 0; i < R; ++i) {
         Unit one;
         __builtin_memcpy(&one, a + static_cast<std::int64_t>(i) * a_row, sizeof one);
-        const Pack<Unit, W> copies(one);
+        const Units copies = one - Units{};
 #pragma GCC unroll 2
         for (std::size_t v = 0; v < V; ++v) multiply_add(sum[i][v], copies, row[v]);
       }
@@ -118,15 +131,15 @@ struct TileKernel {
       for (std::size_t i = 0; i < R; ++i)
 #pragma GCC unroll 2
         for (std::size_t v = 0; v < V; ++v) {
-          Sum* to = c + static_cast<std::int64_t>(i) * job.c_row + v * W;
-          store_raw(to, load_raw<W, Sum>(to) + sum[i][v]);
+          Sums old;
+          __builtin_memcpy(&old, c + static_cast<std::int64_t>(i) * c_row + v * W, Bytes);
+          sum[i][v] = old + sum[i][v];
         }
-    } else {
-#pragma GCC unroll 16
-      for (std::size_t i = 0; i < R; ++i)
-#pragma GCC unroll 2
-        for (std::size_t v = 0; v < V; ++v) store_raw(c + static_cast<std::int64_t>(i) * job.c_row + v * W, sum[i][v]);
     }
+#pragma GCC unroll 16
+    for (std::size_t i = 0; i < R; ++i)
+#pragma GCC unroll 2
+      for (std::size_t v = 0; v < V; ++v) __builtin_memcpy(c + static_cast<std::int64_t>(i) * c_row + v * W, &sum[i][v], Bytes);
   }
 };
 
