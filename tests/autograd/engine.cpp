@@ -101,12 +101,12 @@ TEST_CASE("a root below another root, and a root that is a leaf") {
 TEST_CASE("the same tensor asked for twice, and asked of itself") {
   const auto x = leaf(mt::scalar<double>(3));
   const auto y = mul(x, x);
-  const auto twice = mt::grad(y, {x, x}, {.retain_graph = true});
+  const auto twice = mt::grad(y, std::vector{x, x}, {.retain_graph = true});
   CHECK(twice[0].item() == 6);
   CHECK(twice[1].item() == 6);
   CHECK(mt::grad(y, y, {.retain_graph = true}).item() == 1);
   CHECK(mt::grad(x, x).item() == 1);
-  const auto both = mt::grad(y, {y, x});
+  const auto both = mt::grad(y, std::vector{y, x});
   CHECK(both[0].item() == 1);
   CHECK(both[1].item() == 6);
 }

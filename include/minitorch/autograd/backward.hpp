@@ -49,18 +49,18 @@ void Tensor<T>::backward(BackwardOptions options) const requires Scalar<T> {
   backward(Tensor{}, options);
 }
 
-// The gradients of sum_i <seeds[i], outputs[i]> with respect to `inputs`, leaving those of all leaves alone. `seeds` may be empty
-// when every output has one element. Throws GraphError for an input without a graph, or unused unless that is allowed.
-template <Scalar T>
-std::vector<Tensor<T>> grad(std::span<const Tensor<T>> outputs, std::span<const Tensor<T>> inputs, std::span<const Tensor<T>> seeds,
-                            GradOptions options = {}) {
+namespace detail {
+
+template <Scalar T, Scalar Out>
+std::vector<Tensor<T>> gradients_of(std::span<const Tensor<Out>> outputs, std::span<const Tensor<T>> inputs,
+                                    std::span<const Tensor<Out>> seeds, GradOptions options) {
   if (!seeds.empty() && seeds.size() != outputs.size())
     fail<ArgumentError>("grad: ", outputs.size(), " outputs but ", seeds.size(), " seeds");
   for (const Tensor<T>& input : inputs)
     if (!input.requires_grad()) fail<GraphError>("grad: an input of shape ", input.shape(), " does not require a gradient");
-  std::vector<Tensor<T>> checked;
+  std::vector<Tensor<Out>> checked;
   for (std::size_t i = 0; i < outputs.size(); ++i)
-    checked.push_back(detail::checked_seed("grad", outputs[i], seeds.empty() ? Tensor<T>{} : seeds[i]));
+    checked.push_back(checked_seed("grad", outputs[i], seeds.empty() ? Tensor<Out>{} : seeds[i]));
 
   std::vector<Tensor<T>> gradients;
   Engine engine({options.retain_graph, options.create_graph});
@@ -70,20 +70,29 @@ std::vector<Tensor<T>> grad(std::span<const Tensor<T>> outputs, std::span<const 
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     gradients.emplace_back(engine.captured(i));
     if (!gradients.back().defined() && !options.allow_unused)
-      fail<GraphError>("grad: an input of shape ", inputs[i].shape(),
-                       " is not used by the outputs; pass allow_unused = true if that is meant");
+      fail<GraphError>("grad: input ", i, " is not used by the outputs; pass allow_unused = true if that is meant");
   }
   return gradients;
 }
 
-// The same for one output of one element, and for one input.
+}  // namespace detail
+
+// The gradients of sum_i <seeds[i], outputs[i]> with respect to `inputs`, leaving those of all leaves alone. `seeds` may be empty
+// when every output has one element. Throws GraphError for an input without a graph, or unused unless that is allowed.
 template <Scalar T>
-std::vector<Tensor<T>> grad(const Tensor<T>& output, const std::vector<Tensor<T>>& inputs, GradOptions options = {}) {
-  return grad<T>(std::span(&output, 1), std::span(inputs), {}, options);
+std::vector<Tensor<T>> grad(std::span<const Tensor<T>> outputs, std::span<const Tensor<T>> inputs, std::span<const Tensor<T>> seeds,
+                            GradOptions options = {}) {
+  return detail::gradients_of<T, T>(outputs, inputs, seeds, options);
 }
-template <Scalar T>
-Tensor<T> grad(const Tensor<T>& output, const Tensor<T>& input, GradOptions options = {}) {
-  return grad<T>(std::span(&output, 1), std::span(&input, 1), {}, options).front();
+
+// The same for one output of one element, and for one input.
+template <Scalar Out, Scalar T>
+std::vector<Tensor<T>> grad(const Tensor<Out>& output, const std::vector<Tensor<T>>& inputs, GradOptions options = {}) {
+  return detail::gradients_of<T, Out>(std::span(&output, 1), inputs, {}, options);
+}
+template <Scalar Out, Scalar T>
+Tensor<T> grad(const Tensor<Out>& output, const Tensor<T>& input, GradOptions options = {}) {
+  return detail::gradients_of<T, Out>(std::span(&output, 1), std::span(&input, 1), {}, options).front();
 }
 
 }  // namespace minitorch

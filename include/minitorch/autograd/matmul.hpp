@@ -37,7 +37,8 @@ template <Scalar A, Scalar B, Scalar C>
 void run_product(const Product<A, B>& p, C* c, bool accumulate, const compute_t<C>* bias) {
   const bool repeat_a = p.batch > 1 && p.a.numel() == p.m * p.k, repeat_b = p.batch > 1 && p.b.numel() == p.k * p.n;
   kernels::gemm<A, B, C>(p.batch, p.m, p.n, p.k, detail::matrix(p.a, p.transpose_a, p.m, p.k, repeat_a),
-                         detail::matrix(p.b, p.transpose_b, p.k, p.n, repeat_b), kernels::Matrix<C>{c, p.n, false, p.m * p.n}, accumulate, bias);
+                         detail::matrix(p.b, p.transpose_b, p.k, p.n, repeat_b), kernels::Matrix<C>{c, p.n, false, p.m * p.n}, accumulate,
+                         bias);
   const double flops = 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
   autograd_state.product_flops += flops;
   if (thread_state.in_recompute) autograd_state.recomputed_flops += flops;
@@ -130,7 +131,11 @@ Tensor<T> materialize(const Product<A, B>& p, const Shape& shape) {
   };
   const auto a = p.transpose_a ? batched(p.a, p.k, p.m) : batched(p.a, p.m, p.k);
   const auto b = p.transpose_b ? batched(p.b, p.n, p.k) : batched(p.b, p.k, p.n);
-  return matmul(a, b, {p.transpose_a, p.transpose_b}).reshape(shape).template to<T>();
+  const Transposes transpose{p.transpose_a, p.transpose_b};
+  if constexpr (is_narrow<A> && !is_narrow<T>)  // a wide destination is not rounded to the operands' type
+    return matmul(a.template to<T>(), b.template to<T>(), transpose).reshape(shape);
+  else
+    return matmul(a, b, transpose).reshape(shape).template to<T>();
 }
 
 }  // namespace minitorch

@@ -20,7 +20,9 @@ enum class Kind {
 
 // A type that stands for a tensor and knows how operations act on it; it names its placement.
 template <class A>
-concept PlacedValue = requires { typename A::placement; };
+concept PlacedValue = requires {
+  typename A::placement;
+};
 
 // The base of an operation's type. A call with a placed value goes to the apply_operation(op, args...) that stands beside its type.
 template <class Self, Kind K = Kind::special>
@@ -28,8 +30,7 @@ struct Operation {
   static constexpr Kind kind = K;
 
   template <class... Args>
-    requires(PlacedValue<Args> || ...)
-  auto operator()(const Args&... args) const {
+  requires(PlacedValue<Args> || ...) auto operator()(const Args&... args) const {
     return apply_operation(static_cast<const Self&>(*this), args...);
   }
 };

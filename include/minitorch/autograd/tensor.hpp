@@ -108,7 +108,8 @@ class Tensor {
 
   // A new body on the same memory, with the given node (none: outside the graph).
   BodyRef alias(NodeRef node = {}) const {
-    auto* body = new TensorBody(dtype_of<T>, checked()->shape, body_->buffer, body_->data);
+    const TensorBody* own = checked();
+    auto* body = new TensorBody(dtype_of<T>, own->shape, own->buffer, own->data);
     body->node = std::move(node);
     return BodyRef(body);
   }
