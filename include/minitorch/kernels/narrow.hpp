@@ -3,6 +3,7 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
 #include <minitorch/core/scalar.hpp>
@@ -89,7 +90,7 @@ inline T narrow_one(double number) {
   float near = static_cast<float>(number);
   const double error = number - double{near};
   auto bits = std::bit_cast<std::int32_t>(near);
-  if (error != 0 && (bits & 1) == 0) {  // finite and inexact with an even last bit: the odd neighbour on the other side of the value
+  if (error != 0 && std::isfinite(error) && (bits & 1) == 0) {  // the odd neighbour on the other side of the value
     const bool away = (error > 0) == (near >= 0 && !(near == 0 && number < 0));
     near = std::bit_cast<float>(away ? bits + 1 : bits - 1);
   }
