@@ -1,6 +1,15 @@
-// Everything that needs processes: ranks, their collectives, and parallel training on top.
+// Everything that needs processes: ranks, collectives, and values that say where they live.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <minitorch/comm/launch.hpp>
 #include <minitorch/minitorch.hpp>
+#include <minitorch/parallel/axis.hpp>
+#include <minitorch/parallel/collectives.hpp>
+#include <minitorch/parallel/data_parallel.hpp>
+#include <minitorch/parallel/linear.hpp>
+#include <minitorch/parallel/moves.hpp>
+#include <minitorch/parallel/placement.hpp>
+#include <minitorch/parallel/rules.hpp>
+#include <minitorch/parallel/sharded_parameter.hpp>
+#include <minitorch/parallel/vocab.hpp>

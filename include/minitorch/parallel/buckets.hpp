@@ -1,0 +1,144 @@
+// Gradients of many parameters in a few long buffers that all ranks see, reduced while backward still runs.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <minitorch/autograd/autograd.hpp>
+#include <minitorch/autograd/visit.hpp>
+#include <minitorch/comm/communicator.hpp>
+
+namespace minitorch::parallel::detail {
+
+// The parameters from the last to the first, as backward reaches them, cut into buckets. Buckets are reduced in this order on every
+// rank, whatever the order in which gradients arrive.
+template <Scalar T>
+class Buckets {
+ public:
+  using Wide = compute_t<T>;
+
+  Buckets(std::vector<NamedParameter<T>> parameters, Communicator& comm, std::int64_t bucket_bytes)
+      : comm_(&comm), parameters_(std::move(parameters)), used_(parameters_.size(), 0) {
+    const MemoryScope in_arena(comm.memory());
+    std::size_t last = parameters_.size();
+    while (last > 0) {
+      std::int64_t length = 0;
+      std::size_t first = last;
+      while (first > 0 && (first == last || (length + parameters_[first - 1].tensor.numel()) * std::int64_t{sizeof(Wide)} <= bucket_bytes))
+        length += parameters_[--first].tensor.numel();
+      buckets_.push_back({first, last, zeros<Wide>({length}), 0, {}});
+      last = first;
+    }
+    for (std::size_t b = 0; b < buckets_.size(); ++b) {
+      std::int64_t at = 0;
+      for (std::size_t p = buckets_[b].last; p-- > buckets_[b].first; at += parameters_[p].tensor.numel()) places_.push_back({b, at});
+    }
+    std::reverse(places_.begin(), places_.end());
+  }
+
+  const std::vector<NamedParameter<T>>& parameters() const { return parameters_; }
+
+  // Gives every parameter its slice of a bucket as its gradient, with what it held before.
+  void attach() {
+    for (std::size_t p = 0; p < parameters_.size(); ++p) {
+      Tensor<T>& parameter = parameters_[p].tensor;
+      Tensor<Wide> slice = gradient(p);
+      const Tensor<Wide> held = parameter.grad();
+      if (held.defined() && held.data() == slice.data()) continue;
+      if (held.defined())
+        std::copy_n(held.data(), slice.numel(), slice.mutable_data());
+      else
+        std::fill_n(slice.mutable_data(), slice.numel(), Wide(0));
+      parameter.set_grad(slice);
+    }
+  }
+
+  // From here on a bucket is reduced as soon as its last gradient, and all buckets before it, are there.
+  void expect() {
+    next_ = 0;
+    for (Bucket& bucket : buckets_) bucket.missing = bucket.last - bucket.first;
+    expecting_ = true;
+  }
+
+  void arrived(std::size_t parameter) {
+    used_[parameter] = 1;
+    if (!expecting_) return;
+    --buckets_[places_[parameter].bucket].missing;
+    while (next_ < buckets_.size() && buckets_[next_].missing == 0) start(next_++);
+  }
+
+  // Reduces what is left and waits for all. A parameter that no rank has used keeps no gradient.
+  void finish() {
+    if (!expecting_) next_ = 0;
+    while (next_ < buckets_.size()) start(next_++);
+    for (Bucket& bucket : buckets_) bucket.work.wait();
+    ++thread_state.collectives;
+    comm_->all_reduce(used_, Reduction::max);
+    for (std::size_t p = 0; p < parameters_.size(); ++p)
+      if (used_[p] == 0) parameters_[p].tensor.zero_grad();
+    std::fill(used_.begin(), used_.end(), std::uint8_t{0});
+    expecting_ = false;
+  }
+
+  // One division, in the accumulation type.
+  void divide(double count) {
+    for (Bucket& bucket : buckets_) {
+      Wide* data = bucket.gradients.mutable_data();
+      kernels::map(
+          bucket.gradients.numel(), [c = static_cast<Wide>(count)](const auto& g) { return g / c; }, data, static_cast<const Wide*>(data));
+    }
+  }
+
+  // The whole content, to be added to that of another shard.
+  std::vector<Tensor<Wide>> take() {
+    std::vector<Tensor<Wide>> contents;
+    for (Bucket& bucket : buckets_) {
+      contents.push_back(no_grad([&] { return bucket.gradients.clone(); }));
+      std::fill_n(bucket.gradients.mutable_data(), bucket.gradients.numel(), Wide(0));
+    }
+    return contents;
+  }
+  void put(const std::vector<Tensor<Wide>>& contents) {
+    for (std::size_t b = 0; b < buckets_.size(); ++b)
+      std::copy_n(contents[b].data(), contents[b].numel(), buckets_[b].gradients.mutable_data());
+  }
+
+  std::int64_t count() const { return static_cast<std::int64_t>(buckets_.size()); }
+
+ private:
+  struct Bucket {
+    std::size_t first, last;  // its parameters
+    Tensor<Wide> gradients;
+    std::size_t missing;
+    Work work;
+  };
+  struct Place {
+    std::size_t bucket;
+    std::int64_t offset;
+  };
+
+  Tensor<Wide> gradient(std::size_t parameter) {
+    const Place& place = places_[parameter];
+    const Tensor<T>& like = parameters_[parameter].tensor;
+    return buckets_[place.bucket].gradients.slice(place.offset, place.offset + like.numel()).reshape(like.shape());
+  }
+
+  void start(std::size_t b) {
+    ++thread_state.collectives;
+    buckets_[b].work = comm_->start_all_reduce(buckets_[b].gradients.mutable_values());
+  }
+
+  Communicator* comm_;
+  std::vector<NamedParameter<T>> parameters_;
+  std::vector<Bucket> buckets_;
+  std::vector<Place> places_;
+  std::vector<std::uint8_t> used_;
+  std::size_t next_ = 0;
+  bool expecting_ = false;
+};
+
+}  // namespace minitorch::parallel::detail

@@ -1,0 +1,145 @@
+// Data parallel training equals the whole batch, whatever the shards, and gives the same bits on any number of ranks.
+// SPDX-License-Identifier: MIT
+#include <minitorch/parallel/data_parallel.hpp>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <minitorch/comm/launch.hpp>
+#include <minitorch/nn/linear.hpp>
+#include <minitorch/nn/module.hpp>
+#include <minitorch/ops/operators.hpp>
+#include <minitorch/ops/square.hpp>
+#include <minitorch/ops/sum.hpp>
+
+#include "../catch.hpp"
+
+namespace mt = minitorch;
+namespace mp = minitorch::parallel;
+
+namespace {
+
+mt::Tensor<double> samples(std::int64_t first, std::int64_t last) {
+  return mt::compute<double>("samples", {last - first, 5}, [&](double* out) {
+    for (std::int64_t i = 5 * first; i < 5 * last; ++i) *out++ = std::sin(static_cast<double>(i));
+  });
+}
+
+std::vector<double> flat_gradient(mt::nn::Linear<double>& model) {
+  std::vector<double> numbers;
+  mt::for_each_parameter(model, [&](const std::string&, const auto& parameter) {
+    const auto gradient = parameter.grad();
+    numbers.insert(numbers.end(), gradient.values().begin(), gradient.values().end());
+  });
+  return numbers;
+}
+
+mt::Tensor<double> loss_of(mt::nn::Linear<double>& model, std::int64_t first, std::int64_t last) {
+  return mt::sum(mt::square(model(samples(first, last))));
+}
+
+std::vector<double> whole_batch(std::int64_t count) {
+  mt::manual_seed(3);
+  mt::nn::Linear<double> model(5, 3);
+  (loss_of(model, 0, count) / static_cast<double>(count)).backward();
+  return flat_gradient(model);
+}
+
+void check_close(const std::vector<double>& a, const std::vector<double>& b) {
+  REQUIRE(a.size() == b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) CHECK(a[i] == Approx(b[i]).epsilon(1e-12));
+}
+
+}  // namespace
+
+TEST_CASE("DP-01 DP-02 DP-21 uneven and empty shards equal the whole batch") {
+  const std::vector<std::vector<std::int64_t>> bounds{{0, 3, 4}, {0, 4, 4}, {0, 0, 4}};
+  for (const auto& bound : bounds) {
+    const auto gradients = mt::launch(2, [&](mt::Communicator& comm) {
+      mt::manual_seed(3);
+      mt::nn::Linear<double> model(5, 3);
+      mp::DataParallel<double> parallel(model, comm);
+      const auto r = static_cast<std::size_t>(comm.rank());
+      if (bound[r] < bound[r + 1]) parallel.backward(loss_of(model, bound[r], bound[r + 1]), static_cast<double>(bound[r + 1] - bound[r]));
+      const mp::BatchSum sum = parallel.finish();
+      if (sum.count != 4) throw mt::Error("count");
+      auto numbers = flat_gradient(model);
+      numbers.push_back(sum.mean());
+      return numbers;
+    });
+    CHECK(gradients[0] == gradients[1]);
+    auto whole = whole_batch(4);
+    mt::manual_seed(3);
+    mt::nn::Linear<double> model(5, 3);
+    whole.push_back(loss_of(model, 0, 4).item() / 4);
+    check_close(gradients[0], whole);
+  }
+}
+
+TEST_CASE("DP-03 DP-05 micro-batches of 3, 1, 2 and 2 samples equal one batch of 8; nothing is sent before the last") {
+  const auto gradients = mt::launch(2, [&](mt::Communicator& comm) {
+    mt::manual_seed(3);
+    mt::nn::Linear<double> model(5, 3);
+    mp::DataParallel<double> parallel(model, comm);
+    const std::int64_t bounds[2][3] = {{0, 3, 4}, {4, 6, 8}};
+    const auto& mine = bounds[comm.rank()];
+    const std::uint64_t before = mt::thread_state.collectives;
+    parallel.backward(loss_of(model, mine[0], mine[1]), static_cast<double>(mine[1] - mine[0]), false);
+    if (mt::thread_state.collectives != before) throw mt::Error("communicated too early");
+    parallel.backward(loss_of(model, mine[1], mine[2]), static_cast<double>(mine[2] - mine[1]));
+    parallel.finish();
+    return flat_gradient(model);
+  });
+  CHECK(gradients[0] == gradients[1]);
+  check_close(gradients[0], whole_batch(8));
+}
+
+TEST_CASE("virtual shards give the same bits on 1, 2 and 4 ranks") {
+  const auto run = [](int ranks) {
+    return mt::launch(ranks, [](mt::Communicator& comm) {
+      const mp::Axis axis(comm, 4);
+      mt::manual_seed(3);
+      mt::nn::Linear<double> model(5, 3);
+      mp::DataParallel<double> parallel(model, axis, {.bucket_bytes = 64});
+      for (int local = 0; local < axis.local_shards(); ++local) {
+        const mp::SampleRange range = mp::partition(11, 4, axis.shard(local));
+        parallel.backward(loss_of(model, range.first, range.last), static_cast<double>(range.last - range.first));
+      }
+      parallel.finish();
+      return flat_gradient(model);
+    });
+  };
+  const auto one = run(1), two = run(2), four = run(4);
+  check_close(one[0], whole_batch(11));
+  for (const auto& gradient : two) CHECK(gradient == one[0]);
+  for (const auto& gradient : four) CHECK(gradient == one[0]);
+}
+
+TEST_CASE("DP-07 a parameter that one rank uses counts, one that none uses has no gradient") {
+  const auto seen = mt::launch(2, [](mt::Communicator& comm) {
+    mt::manual_seed(3);
+    mt::nn::Linear<double> model(5, 3);
+    mp::DataParallel<double> parallel(model, comm);
+    if (comm.rank() == 0) parallel.backward(mt::sum(model.weight), 1);
+    parallel.finish();
+    return std::vector<double>{model.weight.grad().defined() ? model.weight.grad().values()[0] : -1.0,
+                               model.bias.grad().defined() ? 1.0 : 0.0};
+  });
+  for (const auto& rank : seen) CHECK(rank == std::vector<double>{1.0, 0.0});
+}
+
+TEST_CASE("DP-09 DP-11 models that differ are an error that names the parameter, or are made equal by broadcast") {
+  const auto start = [](int extra, bool broadcast) {
+    return mt::launch(2, [&](mt::Communicator& comm) {
+      mt::manual_seed(extra != 0 ? 3u : 3u + static_cast<unsigned>(comm.rank()));
+      mt::nn::Linear<double> model(5, 3 + extra * comm.rank());
+      mp::DataParallel<double> parallel(model, comm, {.broadcast = broadcast});
+      return model.weight.values()[0];
+    });
+  };
+  CHECK_THROWS_WITH(start(0, false), Catch::Contains("parameter 0 has other values on rank 1"));
+  CHECK_THROWS_WITH(start(1, true), Catch::Contains("parameter 0 has another name or shape on rank 1") && Catch::Contains("weight ["));
+  const auto weights = start(0, true);
+  CHECK(weights[0] == weights[1]);
+}
