@@ -4,7 +4,6 @@
 #include <cmath>
 #include <tuple>
 
-#include <minitorch/kernels/adam.hpp>
 #include <minitorch/kernels/dual.hpp>
 #include <minitorch/kernels/map.hpp>
 #include <tests/catch.hpp>
@@ -129,30 +128,5 @@ TEST_CASE("GE_-10 GE_-5 GE_-1 GE_0.5 GE_1 GE_3 GE_10 GE_1e30 GE_2nd GELU and its
       CHECK(at[0] == 0);
       CHECK(at[1] == 0);
     }
-  }
-}
-
-TEST_CASE("OP04 OP07 OP10 steps of the optimizers") {
-  const double grads[] = {0.5, 0.5, -1};
-  const auto check = [](double p, double expected) { CHECK(p == Approx(expected).epsilon(1e-14)); };
-  for (k::Isa isa : paths()) {
-    const PathLimit limit(isa);
-    double p = 1, buffer = 0, m = 0, v = 0, q = 1, mq = 0, vq = 0;
-    const double nesterov[] = {0.905, 0.7695, 0.88255}, adam[] = {0.99900000002, 0.99800000004, 0.9980756493696871},
-                 adamw[] = {0.99899000002, 0.9979800101399999, 0.9980456796695857};
-    for (std::int64_t step = 0; step < 3; ++step) {
-      k::sgd({.lr = 0.1, .momentum = 0.9, .nesterov = true, .first = step == 0}, 1, &p, &grads[step], &buffer);
-      check(p, nesterov[step]);
-    }
-    p = 1;
-    for (std::int64_t step = 0; step < 3; ++step) {
-      k::adam({.step = step + 1}, 1, &p, &grads[step], &m, &v);
-      k::adam({.decay = 0.01, .step = step + 1}, 1, &q, &grads[step], &mq, &vq);
-      check(p, adam[step]);
-      check(q, adamw[step]);
-    }
-    p = 1;
-    k::sgd({.lr = 0.1}, 1, &p, &grads[0]);
-    check(p, 0.95);
   }
 }

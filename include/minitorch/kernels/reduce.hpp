@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <vector>
 
 #include <minitorch/core/parallel_for.hpp>
 #include <minitorch/kernels/dispatch.hpp>
 #include <minitorch/kernels/load_store.hpp>
+#include <minitorch/memory/workspace.hpp>
 
 namespace minitorch::kernels {
 
@@ -51,11 +51,6 @@ template <class R, class A, int W>
     return a[0];
   else
     return join_lanes<R>(call_inlined(R::template join<Pack<A, W / 2>, Pack<A, W / 2>>, low_half(a), high_half(a)));
-}
-
-template <class R, class A>
-A join_numbers(A a, A b) {
-  return R::join(Pack<A, 2>(a), Pack<A, 2>(b))[0];
 }
 
 // The reduction of one contiguous run, by `chains` accumulators of whole packs.
@@ -104,23 +99,38 @@ template <class R, class A, int Bytes, class T>
   sweep(std::integral_constant<int, 1>(), full, columns);
 }
 
-template <class A, class T>
-void store_number(T* to, A number) {
-  store(to, Pack<A, 1>(number));
+// Joins neighbours until one row of parts is left, divides it and stores it.
+template <class R, class A, int Bytes, class Out>
+[[gnu::always_inline]] inline void finish_parts(std::int64_t pieces, std::int64_t inner, A* parts, double divisor, Out* out) {
+  const auto sweep = [&]<int W>(std::integral_constant<int, W>, std::int64_t first, std::int64_t last) __attribute__((always_inline)) {
+    using P = Pack<A, W>;
+    for (std::int64_t j = first; j < last; j += W) {
+      for (std::int64_t left = pieces; left > 1; left = (left + 1) / 2)
+        for (std::int64_t p = 0; p < (left + 1) / 2; ++p) {
+          P joined = load<P>(parts + 2 * p * inner + j);
+          if (2 * p + 1 < left) joined = call_inlined(R::template join<P, P>, joined, load<P>(parts + (2 * p + 1) * inner + j));
+          store(parts + p * inner + j, joined);
+        }
+      store(out + j, load<P>(parts + j) / P(divisor));
+    }
+  };
+  constexpr int W = Bytes / int{sizeof(A)};
+  const std::int64_t full = inner / W * W;
+  sweep(std::integral_constant<int, W>(), 0, full);
+  sweep(std::integral_constant<int, 1>(), full, inner);
 }
 
 }  // namespace detail
 
 // out[o, j] = the reduction over i of in[o, i, j], divided by `divisor`. R is Sum, SumSquares, Product, Max or Min; of no elements
-// it is R::identity.
-// NaN propagates. The order of joining depends on the sizes alone, never on the number of threads.
+// it is R::identity. NaN propagates. The order of joining depends on the sizes alone, never on the number of threads.
 template <class R, Element T, class Out>
 void reduce(std::int64_t outer, std::int64_t n, std::int64_t inner, const T* in, Out* out, double divisor = 1) {
   using A = typename R::template Kept<T>;
   const bool rows = inner == 1;
   const std::int64_t piece = rows ? detail::row_piece : detail::column_piece, pieces = (std::max<std::int64_t>)(1, (n + piece - 1) / piece);
   if (outer * inner == 0) return;
-  std::vector<A> parts(static_cast<std::size_t>(outer * pieces * inner));
+  const Workspace<A> parts(outer * pieces * inner);
   const std::int64_t grain = (std::max<std::int64_t>)(1, (1 << 15) / (std::max<std::int64_t>)(1, (std::min)(n, piece) * inner));
   parallel_for(outer * pieces, grain, [&](std::int64_t first, std::int64_t last) {
     dispatch([&](auto bytes) __attribute__((always_inline)) {
@@ -135,15 +145,11 @@ void reduce(std::int64_t outer, std::int64_t n, std::int64_t inner, const T* in,
       }
     });
   });
-  for (std::int64_t o = 0; o < outer; ++o) {
-    A* row = parts.data() + o * pieces * inner;
-    for (std::int64_t left = pieces; left > 1; left = (left + 1) / 2)
-      for (std::int64_t p = 0; p < left / 2 + left % 2; ++p)
-        for (std::int64_t j = 0; j < inner; ++j)
-          row[p * inner + j] =
-              2 * p + 1 < left ? detail::join_numbers<R>(row[2 * p * inner + j], row[(2 * p + 1) * inner + j]) : row[2 * p * inner + j];
-    for (std::int64_t j = 0; j < inner; ++j) detail::store_number(out + o * inner + j, row[j] / static_cast<A>(divisor));
-  }
+  dispatch([&](auto bytes) __attribute__((always_inline)) {
+    if (pieces == 1) return detail::finish_parts<R, A, bytes()>(1, outer * inner, parts.data(), divisor, out);
+    for (std::int64_t o = 0; o < outer; ++o)
+      detail::finish_parts<R, A, bytes()>(pieces, inner, parts.data() + o * pieces * inner, divisor, out + o * inner);
+  });
 }
 
 // out[o, j] = the first i at which in[o, i, j] is largest (smallest for Min); the first NaN when there is one. n must not be 0.
