@@ -65,7 +65,7 @@ class Channel {
                       " is not");
     print_ = fingerprint(call, group_, ++calls_);
     deadline_ = deadline;
-    Status& mine = status(rank_);
+    Condition& mine = status(rank_);
     for (std::size_t i = 0; i < 4; ++i) mine.print[i].store(print_.words[i], std::memory_order_relaxed);
     policy_.point(Point::entered);
     if (member_->world->cause.set()) give_in();
@@ -95,7 +95,7 @@ class Channel {
   // Work on memory of peers. Who aborts waits for it to end before the memory can be freed.
   template <class Body>
   void touching(Body&& body) {
-    Status& mine = status(rank_);
+    Condition& mine = status(rank_);
     mine.busy.store(1, std::memory_order_seq_cst);
     policy_.point(Point::working);
     const bool gone = meeting_.is_aborted();
@@ -141,7 +141,7 @@ class Channel {
  private:
   static constexpr std::uint32_t few_spins = 60, many_spins = 4000;
 
-  Status& status(int rank) const { return member_->world->status(members_[static_cast<std::size_t>(rank)]); }
+  Condition& status(int rank) const { return member_->world->status(members_[static_cast<std::size_t>(rank)]); }
 
   void adapt(bool slept) {
     if (crowded()) return;
@@ -178,7 +178,7 @@ class Channel {
       if (meeting_.here(r)) continue;
       if (!text.empty()) text += ", ";
       text += concat("rank ", members_[static_cast<std::size_t>(r)], " has not arrived");
-      const Status& other = status(r);
+      const Condition& other = status(r);
       text += other.began() ? concat(" (last in ", other.last(), ")") : " (no call yet)";
     }
     return text.empty() ? "all ranks have arrived, the last one did not go on" : text;
@@ -189,7 +189,7 @@ class Channel {
     meeting_.abort(policy_);
     const auto until = Clock::now() + std::chrono::seconds(2);
     for (int r = 0; r < size(); ++r) {
-      const Status& other = status(r);
+      const Condition& other = status(r);
       while (r != rank_ && other.busy.load(std::memory_order_seq_cst) != 0 &&
              other.state.load(std::memory_order_acquire) <= State::running && Clock::now() < until)
         std::this_thread::yield();

@@ -60,8 +60,8 @@ class Communicator {
   }
 
   // The reduction of everybody's `in` -> `out` of everybody; in place with one argument. Sums go by the fixed tree over ranks.
-  template <WireRange I, WireOutput O>
-  void all_reduce(I&& in, O&& out, Reduction reduction = Reduction::sum, std::uint64_t tag = 0) {
+  template <WireRange In, WireOutput Out>
+  void all_reduce(In&& in, Out&& out, Reduction reduction = Reduction::sum, std::uint64_t tag = 0) {
     run(reduction_call(comm::Verb::all_reduce, in, out, reduction, 0, tag));
   }
   template <WireOutput R>
@@ -70,8 +70,8 @@ class Communicator {
   }
 
   // The same, begun now and finished by Work::wait(): whoever arrives last, and whoever waits, does the sums.
-  template <WireRange I, WireOutput O>
-  Work start_all_reduce(I&& in, O&& out, Reduction reduction = Reduction::sum, std::uint64_t tag = 0) {
+  template <WireRange In, WireOutput Out>
+  Work start_all_reduce(In&& in, Out&& out, Reduction reduction = Reduction::sum, std::uint64_t tag = 0) {
     return start(reduction_call(comm::Verb::all_reduce, in, out, reduction, 0, tag));
   }
   template <WireOutput R>
@@ -80,29 +80,29 @@ class Communicator {
   }
 
   // The same, received by `root` alone; `out` of others is not used and may be empty.
-  template <WireRange I, WireOutput O>
-  void reduce(I&& in, O&& out, int root, Reduction reduction = Reduction::sum, std::uint64_t tag = 0) {
+  template <WireRange In, WireOutput Out>
+  void reduce(In&& in, Out&& out, int root, Reduction reduction = Reduction::sum, std::uint64_t tag = 0) {
     run(reduction_call(comm::Verb::reduce, in, out, reduction, root, tag));
   }
 
   // `in` of rank 0, 1, ... one after the other -> `out` of everybody. `counts` are the pieces when they differ.
-  template <WireRange I, WireOutput O>
-  void all_gather(I&& in, O&& out, std::span<const std::int64_t> counts = {}, std::uint64_t tag = 0) {
+  template <WireRange In, WireOutput Out>
+  void all_gather(In&& in, Out&& out, std::span<const std::int64_t> counts = {}, std::uint64_t tag = 0) {
     run(piece_call(comm::Verb::all_gather, in, out, elements(in), counts, 0, Reduction::sum, tag));
   }
   // The same, received by `root` alone.
-  template <WireRange I, WireOutput O>
-  void gather(I&& in, O&& out, int root, std::span<const std::int64_t> counts = {}, std::uint64_t tag = 0) {
+  template <WireRange In, WireOutput Out>
+  void gather(In&& in, Out&& out, int root, std::span<const std::int64_t> counts = {}, std::uint64_t tag = 0) {
     run(piece_call(comm::Verb::gather, in, out, elements(in), counts, root, Reduction::sum, tag));
   }
   // Piece r of `in` of `root` -> `out` of rank r.
-  template <WireRange I, WireOutput O>
-  void scatter(I&& in, O&& out, int root, std::span<const std::int64_t> counts = {}, std::uint64_t tag = 0) {
+  template <WireRange In, WireOutput Out>
+  void scatter(In&& in, Out&& out, int root, std::span<const std::int64_t> counts = {}, std::uint64_t tag = 0) {
     run(piece_call(comm::Verb::scatter, in, out, elements(out), counts, root, Reduction::sum, tag));
   }
   // Piece r of the reduction of everybody's `in` -> `out` of rank r.
-  template <WireRange I, WireOutput O>
-  void reduce_scatter(I&& in, O&& out, Reduction reduction = Reduction::sum, std::span<const std::int64_t> counts = {},
+  template <WireRange In, WireOutput Out>
+  void reduce_scatter(In&& in, Out&& out, Reduction reduction = Reduction::sum, std::span<const std::int64_t> counts = {},
                       std::uint64_t tag = 0) {
     run(piece_call(comm::Verb::reduce_scatter, in, out, elements(out), counts, 0, reduction, tag));
   }
@@ -146,10 +146,10 @@ class Communicator {
     return std::ranges::data(range);
   }
 
-  template <class I, class O>
-  comm::Call reduction_call(comm::Verb verb, I& in, O& out, Reduction reduction, int root, std::uint64_t tag);
-  template <class I, class O>
-  comm::Call piece_call(comm::Verb verb, I& in, O& out, std::int64_t mine, std::span<const std::int64_t> counts, int root,
+  template <class In, class Out>
+  comm::Call reduction_call(comm::Verb verb, In& in, Out& out, Reduction reduction, int root, std::uint64_t tag);
+  template <class In, class Out>
+  comm::Call piece_call(comm::Verb verb, In& in, Out& out, std::int64_t mine, std::span<const std::int64_t> counts, int root,
                         Reduction reduction, std::uint64_t tag);
   // Tells the peers about a call that cannot be made, so that they throw too, and throws.
   [[noreturn]] void refuse(const std::string& what);
@@ -197,12 +197,12 @@ inline void Communicator::check(const comm::Call& call, std::int64_t in, std::in
                   takes.size(), " at ", b));
 }
 
-template <class I, class O>
-comm::Call Communicator::reduction_call(comm::Verb verb, I& in, O& out, Reduction reduction, int root, std::uint64_t tag) {
-  static_assert(wire_type<I>() == wire_type<O>(), "in and out hold the same type");
+template <class In, class Out>
+comm::Call Communicator::reduction_call(comm::Verb verb, In& in, Out& out, Reduction reduction, int root, std::uint64_t tag) {
+  static_assert(wire_type<In>() == wire_type<Out>(), "in and out hold the same type");
   const comm::Call call{.verb = verb,
                         .reduction = reduction,
-                        .type = wire_type<O>(),
+                        .type = wire_type<Out>(),
                         .root = root,
                         .count = elements(in),
                         .in = address(in),
@@ -212,16 +212,16 @@ comm::Call Communicator::reduction_call(comm::Verb verb, I& in, O& out, Reductio
   return call;
 }
 
-template <class I, class O>
-comm::Call Communicator::piece_call(comm::Verb verb, I& in, O& out, std::int64_t mine, std::span<const std::int64_t> counts, int root,
+template <class In, class Out>
+comm::Call Communicator::piece_call(comm::Verb verb, In& in, Out& out, std::int64_t mine, std::span<const std::int64_t> counts, int root,
                                     Reduction reduction, std::uint64_t tag) {
-  static_assert(wire_type<I>() == wire_type<O>(), "in and out hold the same type");
+  static_assert(wire_type<In>() == wire_type<Out>(), "in and out hold the same type");
   std::int64_t all = mine * size_;
   if (!counts.empty()) all = 0;
   for (std::int64_t c : counts) all += c;
   const comm::Call call{.verb = verb,
                         .reduction = reduction,
-                        .type = wire_type<O>(),
+                        .type = wire_type<Out>(),
                         .root = root,
                         .count = all,
                         .in = address(in),

@@ -52,7 +52,7 @@ std::vector<std::string> launch_encoded(const LaunchOptions& options, int ranks,
 
   std::vector<std::string> results;
   for (int r = 0; r < ranks; ++r) {
-    const Status& status = world->status(r);
+    const Condition& status = world->status(r);
     if (status.state.load(std::memory_order_acquire) != State::finished) rethrow(world->cause);
     results.emplace_back(reinterpret_cast<const char*>(region.base() + status.result.load(std::memory_order_relaxed)),
                          status.bytes.load(std::memory_order_relaxed));

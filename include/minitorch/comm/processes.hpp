@@ -148,7 +148,7 @@ class Processes {
 
   void report(int rank, int how) {
     World& world = *stage_.world;
-    Status& status = world.status(rank);
+    Condition& status = world.status(rank);
     if (status.state.load(std::memory_order_acquire) >= State::finished) return;
     std::string text = concat("rank ", rank);
     if (how == -1)

@@ -101,7 +101,7 @@ struct Stage {
 template <class Policy>
 void run_rank(const Stage<Policy>& stage, int rank, int log) {
   World& world = *stage.world;
-  Status& status = world.status(rank);
+  Condition& status = world.status(rank);
   try {
     thread_state = stage.state;
     if (stage.options.pin) os::pin_to(rank);

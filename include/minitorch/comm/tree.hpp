@@ -130,16 +130,17 @@ void wrapping_sum(const void* const* sources, int n, std::int64_t at, std::int64
 // out[i] = the reduction of sources[0 .. n)[at + i] for i < size <= tree_block. `out` may be one of the sources at `at`.
 // An element's bits depend on its n values alone. Integers wrap around.
 inline void combine(Reduction reduction, WireType type, const void* const* sources, int n, std::int64_t at, std::int64_t size, void* out) {
-  using namespace detail;
   if (reduction == Reduction::bit_and || reduction == Reduction::bit_or) {  // whatever the type, bytes
     const std::int64_t bytes = wire_size(type);
     for (std::int64_t done = 0; done < size * bytes; done += tree_block) {
       const std::int64_t part = (std::min)(tree_block, size * bytes - done);
       void* const to = static_cast<std::byte*>(out) + done;
       if (reduction == Reduction::bit_and)
-        fold<std::uint8_t, std::uint8_t>(sources, n, at * bytes + done, part, to, [](const auto& a, const auto& b) { return a & b; });
+        detail::fold<std::uint8_t, std::uint8_t>(sources, n, at * bytes + done, part, to,
+                                                 [](const auto& a, const auto& b) { return a & b; });
       else
-        fold<std::uint8_t, std::uint8_t>(sources, n, at * bytes + done, part, to, [](const auto& a, const auto& b) { return a | b; });
+        detail::fold<std::uint8_t, std::uint8_t>(sources, n, at * bytes + done, part, to,
+                                                 [](const auto& a, const auto& b) { return a | b; });
     }
     return;
   }
@@ -147,21 +148,28 @@ inline void combine(Reduction reduction, WireType type, const void* const* sourc
              largest = reduction == Reduction::max;
   switch (type) {
     case WireType::f64:
-      return sums ? sum_floats<double>(sources, n, at, size, out, average) : extreme<double>(largest, sources, n, at, size, out);
+      return sums ? detail::sum_floats<double>(sources, n, at, size, out, average)
+                  : detail::extreme<double>(largest, sources, n, at, size, out);
     case WireType::f32:
-      return sums ? sum_floats<float>(sources, n, at, size, out, average) : extreme<float>(largest, sources, n, at, size, out);
+      return sums ? detail::sum_floats<float>(sources, n, at, size, out, average)
+                  : detail::extreme<float>(largest, sources, n, at, size, out);
     case WireType::f16:
-      return sums ? sum_floats<half>(sources, n, at, size, out, average) : extreme<half>(largest, sources, n, at, size, out);
+      return sums ? detail::sum_floats<half>(sources, n, at, size, out, average)
+                  : detail::extreme<half>(largest, sources, n, at, size, out);
     case WireType::bf16:
-      return sums ? sum_floats<bfloat16>(sources, n, at, size, out, average) : extreme<bfloat16>(largest, sources, n, at, size, out);
+      return sums ? detail::sum_floats<bfloat16>(sources, n, at, size, out, average)
+                  : detail::extreme<bfloat16>(largest, sources, n, at, size, out);
     case WireType::i64:
-      return sums ? wrapping_sum<std::uint64_t>(sources, n, at, size, out) : extreme<std::int64_t>(largest, sources, n, at, size, out);
+      return sums ? detail::wrapping_sum<std::uint64_t>(sources, n, at, size, out)
+                  : detail::extreme<std::int64_t>(largest, sources, n, at, size, out);
     case WireType::i32:
-      return sums ? wrapping_sum<std::uint32_t>(sources, n, at, size, out) : extreme<std::int32_t>(largest, sources, n, at, size, out);
+      return sums ? detail::wrapping_sum<std::uint32_t>(sources, n, at, size, out)
+                  : detail::extreme<std::int32_t>(largest, sources, n, at, size, out);
     case WireType::u8:
     case WireType::boolean:
     case WireType::byte:
-      return sums ? wrapping_sum<std::uint8_t>(sources, n, at, size, out) : extreme<std::uint8_t>(largest, sources, n, at, size, out);
+      return sums ? detail::wrapping_sum<std::uint8_t>(sources, n, at, size, out)
+                  : detail::extreme<std::uint8_t>(largest, sources, n, at, size, out);
   }
 }
 

@@ -18,7 +18,7 @@ namespace minitorch::comm {
 enum class State : std::uint32_t { starting, running, finished, failed };
 
 // One rank's line: written by the rank, read by its peers and its parent.
-struct alignas(128) Status {
+struct alignas(128) Condition {
   std::atomic<State> state{State::starting};
   std::atomic<std::uint32_t> busy{0};              // it reads or writes memory of its peers
   std::atomic<std::uint64_t> sleeping{0};          // address of the word it sleeps on
@@ -72,16 +72,16 @@ struct alignas(128) World {
   std::chrono::nanoseconds deadline{0};
   Cause cause;
 
-  Status& status(int rank) { return reinterpret_cast<Status*>(this + 1)[rank]; }
+  Condition& status(int rank) { return reinterpret_cast<Condition*>(this + 1)[rank]; }
 
   static World* create(void* memory, int ranks) {
     World* world = new (memory) World;
     world->ranks = ranks;
-    for (int r = 0; r < ranks; ++r) new (&world->status(r)) Status;
+    for (int r = 0; r < ranks; ++r) new (&world->status(r)) Condition;
     return world;
   }
   static std::int64_t bytes(int ranks) {
-    return static_cast<std::int64_t>(sizeof(World) + sizeof(Status) * static_cast<std::size_t>(ranks));
+    return static_cast<std::int64_t>(sizeof(World) + sizeof(Condition) * static_cast<std::size_t>(ranks));
   }
 
   // Wakes everybody who sleeps, so that they see the cause or a finished rank now and not at the end of their slice.
@@ -97,7 +97,7 @@ struct Native {
   template <class T>
   using atomic = std::atomic<T>;
 
-  Status* status;
+  Condition* status;
   int rank;
 
   // How long a sleep lasts before its sleeper looks around.
