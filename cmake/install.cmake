@@ -9,12 +9,17 @@ install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 target_include_directories(minitorch INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 install(TARGETS minitorch EXPORT minitorch_targets)
+set(arch_independent ARCH_INDEPENDENT)
+if(MINITORCH_COMPILED)
+  install(TARGETS minitorch_compiled EXPORT minitorch_targets)
+  set(arch_independent)
+endif()
 install(EXPORT minitorch_targets NAMESPACE minitorch:: FILE minitorch-targets.cmake DESTINATION ${package_dir})
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/minitorch-config.cmake.in ${PROJECT_BINARY_DIR}/minitorch-config.cmake
                               INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/minitorch-config-version.cmake
-                                 COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+                                 COMPATIBILITY SameMinorVersion ${arch_independent})
 install(FILES ${PROJECT_BINARY_DIR}/minitorch-config.cmake ${PROJECT_BINARY_DIR}/minitorch-config-version.cmake
         DESTINATION ${package_dir})
 

@@ -25,6 +25,14 @@ target_compile_options(minitorch_programs INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast
   $<$<BOOL:${MINITORCH_WERROR}>:-Werror> $<$<CONFIG:Release>:-O2>)
 
+# The same for programs with tensors in them, which compile faster with what minitorch::compiled holds ready.
+add_library(minitorch_tensor_programs INTERFACE)
+target_link_libraries(minitorch_tensor_programs INTERFACE minitorch_programs)
+if(MINITORCH_COMPILED)
+  target_link_libraries(minitorch_tensor_programs INTERFACE minitorch_compiled)
+  target_compile_options(minitorch_tensor_programs INTERFACE -include minitorch/compiled.hpp)
+endif()
+
 # minitorch_program(NAME SOURCE...): one program with these flags.
 function(minitorch_program name)
   add_executable(${name} ${ARGN})
