@@ -24,14 +24,14 @@ class Counters {
   const Counter& operator[](comm::Verb verb) const { return by_verb_[static_cast<std::size_t>(verb)]; }
 
   Counter total() const {
-    Counter sum;
+    Counter all;
     for (const Counter& c : by_verb_) {
-      sum.calls += c.calls;
-      sum.bytes += c.bytes;
-      sum.waiting += c.waiting;
-      sum.moving += c.moving;
+      all.calls += c.calls;
+      all.bytes += c.bytes;
+      all.waiting += c.waiting;
+      all.moving += c.moving;
     }
-    return sum;
+    return all;
   }
 
  private:

@@ -12,7 +12,10 @@
 namespace minitorch {
 
 // How values of several ranks become one. Sums are kept in float for the narrow types and rounded once; average divides the sum.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"  // sum is an operation on tensors as well
 enum class Reduction : std::uint8_t { sum, average, min, max, bit_and, bit_or };
+#pragma GCC diagnostic pop
 
 namespace comm {
 
