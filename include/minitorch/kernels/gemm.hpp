@@ -43,6 +43,14 @@ constexpr ConvertFunction side_conversion() {
     return conversion<From, Narrow, To>();
 }
 
+template <class Arithmetic, class C>
+constexpr FinishFunction<typename Arithmetic::Sum> finish_function() {
+#if defined(__x86_64__)
+  if constexpr (std::same_as<C, bfloat16> && std::same_as<typename Arithmetic::Element, bfloat16>) return finish_bf16;
+#endif
+  return finish<typename Arithmetic::Sum, C>;
+}
+
 template <class Arithmetic, class A, class B, class C>
 void multiply_as(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, const Matrix<const A>& a, const Matrix<const B>& b,
                  const Matrix<C>& c, bool accumulate, const typename Arithmetic::Sum* bias) {
@@ -64,7 +72,7 @@ void multiply_as(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_
       .c_row = c.ld * cs,
       .c_batch = c.batch_stride * cs,
       .c_element = cs,
-      .finish = finish<Sum, C>,
+      .finish = finish_function<Arithmetic, C>(),
       .stores_sums = std::same_as<C, Sum>,
       .bias = bias,
       .add = accumulate,

@@ -137,19 +137,28 @@ struct AmxRowPacker {
   [[gnu::always_inline]] void transpose_pairs() const {
     using Pairs = PanelPacker<AmxArithmetic>;
     std::int32_t* out = to;
-    for (std::int64_t p = 0; p < k; p += 32)
+    for (std::int64_t p = 0; p < k; p += 32) {
+      const std::byte* corner = from.data + p * from.k_stride;
+      alignas(64) std::int32_t pairs[16][32];  // of two neighbours in k, for all lanes
+      if (p + 32 <= k && rows >= 32 && height == 32) {
+        for (std::int64_t q = 0; q < 16; ++q, corner += 2 * from.k_stride) Pairs::zip<16>(pairs[q], corner, corner + from.k_stride);
+      } else {
+        std::memset(pairs, 0, sizeof pairs);
+        for (std::int64_t q = 0; p + 2 * q < k && q < 16; ++q, corner += 2 * from.k_stride)
+          for (std::int64_t i = 0; i < height && i < rows; i += 16) {
+            const std::byte* next = p + 2 * q + 1 < k ? corner + from.k_stride + i * from.lane_stride : nullptr;
+            store_raw(pairs[q] + i, Pairs::part_of_row<16>(corner + i * from.lane_stride, next, rows - i < 16 ? rows - i : 16));
+          }
+      }
       for (std::int64_t i = 0; i < height; i += 16, out += 256) {
-        const std::int64_t here = rows - i < 16 ? rows - i : 16;
         Pack<std::int32_t, 16> square[16];
-        const std::byte* in = from.data + i * from.lane_stride + p * from.k_stride;
-        for (std::int64_t q = 0; q < 16 && p + 2 * q < k && here > 0; ++q, in += 2 * from.k_stride) {
-          const std::byte* next = p + 2 * q + 1 < k ? in + from.k_stride : nullptr;
-          square[q] = here == 16 && next != nullptr ? Pairs::unit_row<16>(in, next) : Pairs::part_of_row<16>(in, next, here);
-        }
+#pragma GCC unroll 16
+        for (int q = 0; q < 16; ++q) square[q] = load_raw<16, std::int32_t>(pairs[q] + i);
         transpose<8>(square);
 #pragma GCC unroll 16
         for (int l = 0; l < 16; ++l) store_raw(out + 16 * l, square[l]);
       }
+    }
   }
 };
 

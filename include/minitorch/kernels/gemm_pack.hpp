@@ -149,6 +149,17 @@ struct PanelPacker {
   [[gnu::always_inline]] void along_lanes() const {
     constexpr int W = Bytes / int{sizeof(Unit)};
     const std::int64_t whole = k / unit_elements<Arithmetic>;
+    if constexpr (unit_elements<Arithmetic> == 2) {
+      if (width == 2 * W && lanes >= width) {
+        for (std::int64_t p = 0; p < whole; ++p)
+          zip<W>(to + p * width, from.data + 2 * p * from.k_stride, from.data + (2 * p + 1) * from.k_stride);
+        if (whole * 2 < k) {
+          constexpr std::byte zeros[2 * W * sizeof(Element)] = {};
+          zip<W>(to + whole * width, from.data + 2 * whole * from.k_stride, zeros);
+        }
+        return;
+      }
+    }
     for (std::int64_t lane = last_group<W>(); lane >= 0; lane -= W) {
       const std::byte* in = from.data + lane * from.lane_stride;
       Unit* out = to + lane;
@@ -162,6 +173,21 @@ struct PanelPacker {
       }
       if (whole * unit_elements<Arithmetic> < k) store_raw(out, part_of_row<W>(in, nullptr, here));
     }
+  }
+
+  // 2 W pairs of the elements of two rows.
+  template <int W>
+  [[gnu::always_inline]] static void zip(Unit* out, const std::byte* row, const std::byte* next) {
+    vector_t<std::int16_t, 2 * W> a, b;
+    __builtin_memcpy(&a, row, sizeof a);
+    __builtin_memcpy(&b, next, sizeof b);
+    [&]<int... Lane>(std::integer_sequence<int, Lane...>) __attribute__((always_inline)) {
+      const vector_t<std::int16_t, 2 * W> low = __builtin_shufflevector(a, b, (Lane / 2 + Lane % 2 * 2 * W)...);
+      const vector_t<std::int16_t, 2 * W> high = __builtin_shufflevector(a, b, (W + Lane / 2 + Lane % 2 * 2 * W)...);
+      __builtin_memcpy(out, &low, sizeof low);
+      __builtin_memcpy(out + W, &high, sizeof high);
+    }
+    (std::make_integer_sequence<int, 2 * W>());
   }
 
   // Groups of lanes are written from the last to the first: what one writes past the width belongs to the first.
