@@ -45,7 +45,7 @@ std::string Report::json(const std::string& program, double seconds, const std::
       Json& line = part[row.key];
       line["value"] = std::visit(ToJson{}, row.value);
       if (!row.checked) continue;
-      line[row.must_differ ? "differs_from" : "reference"] = std::visit(ToJson{}, row.must_be);
+      line[row.relation] = std::visit(ToJson{}, row.must_be);
       line["difference"] = ToJson{}(row.difference);
       line["bound"] = row.bound;
       line["ok"] = row.ok;

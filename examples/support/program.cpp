@@ -1,6 +1,7 @@
 // Command lines by CLI11, with the nearest flag as a suggestion; the only file that includes it.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <concepts>
 #include <cstdio>
 #include <numeric>
 
@@ -29,6 +30,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+// How many edits a mistyped name may be away from what was meant.
+std::size_t tolerance(std::string_view name) { return name.empty() ? 0 : std::max<std::size_t>(1, name.size() / 3); }
+
 std::string help_of_json(const std::vector<const Part*>& parts) {
   std::string text =
       "JSON: one object with\n"
@@ -39,7 +43,7 @@ std::string help_of_json(const std::vector<const Part*>& parts) {
       "                         bound, ok. Numbers in full precision; \"inf\", \"-inf\" and \"nan\" are texts\n";
   for (const Part* part : parts) {
     text += fmt::format("Lines of part {}:\n", part->name);
-    for (const Line& line : part->lines) text += fmt::format("  {:22} {}\n", line.key, line.meaning);
+    for (const Line& line : part->lines) text += fmt::format("  {:26} {}\n", line.key, line.meaning);
   }
   return text + "Exit status: 0 all checks hold, 1 an error, 2 wrong usage, 3 a check failed";
 }
@@ -54,12 +58,29 @@ struct Program::Parser {
   [[noreturn]] void unknown(const std::string& argument) const {
     const std::string flag = argument.substr(0, argument.find('='));
     if (!flag.starts_with("-")) throw CLI::ParseError(fmt::format("'{}' is not a flag", argument), 2);
+    const std::string typed = flag.substr(std::min(flag.size(), flag.find_first_not_of('-')));
     std::string nearest;
-    std::size_t least = 3 + flag.size() / 4;
+    std::size_t least = tolerance(typed) + 1;
     for (const CLI::Option* option : app.get_options())
       for (const std::string& name : option->get_lnames())
-        if (const std::size_t distance = edit_distance(flag, "--" + name); distance < least) least = distance, nearest = "--" + name;
-    throw CLI::ParseError(fmt::format("there is no flag {}{}", flag, nearest.empty() ? "" : "; did you mean " + nearest + "?"), 2);
+        if (const std::size_t distance = edit_distance(typed, name); distance < least) least = distance, nearest = name;
+    throw CLI::ParseError(fmt::format("there is no flag {}{}", flag, nearest.empty() ? "" : "; did you mean --" + nearest + "?"), 2);
+  }
+
+  // Of several values the last counts.
+  template <class T>
+  CLI::Option* add(const std::string& name, T& value, const std::string& help) {
+    return app.add_option(name, value, fmt::format("{} (default {})", help, value))->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  }
+  template <class T>
+  void add(const std::string& name, T& value, const std::string& help, T least, T most) {
+    const auto in_range = [=](const std::string& text) {
+      T number{};
+      if (!CLI::detail::lexical_cast(text, number))
+        return fmt::format("'{}' is not {}", text, std::integral<T> ? "a whole number" : "a number");
+      return least <= number && number <= most ? std::string() : fmt::format("must be {} to {}, got {}", least, most, text);
+    };
+    add(name, value, help)->check(CLI::Validator(in_range, ""))->type_name("N");
   }
 };
 
@@ -69,23 +90,23 @@ Program::Program(std::string name, std::string sentence, std::vector<const Part*
   app.description(std::move(sentence));
   app.footer(help_of_json(parts));
   app.allow_extras();
-  app.get_formatter()->column_width(32);
+  app.get_formatter()->column_width(28);
   app.add_flag("--json", parser_->json, "Print one JSON object instead of tables");
 }
 
 Program::~Program() = default;
 
 void Program::flag(const std::string& name, int& value, const std::string& help, int least, int most) {
-  parser_->app.add_option(name, value, help)->check(CLI::Range(least, most))->capture_default_str();
+  parser_->add(name, value, help, least, most);
 }
 void Program::flag(const std::string& name, std::int64_t& value, const std::string& help, std::int64_t least, std::int64_t most) {
-  parser_->app.add_option(name, value, help)->check(CLI::Range(least, most))->capture_default_str();
+  parser_->add(name, value, help, least, most);
 }
 void Program::flag(const std::string& name, double& value, const std::string& help, double least, double most) {
-  parser_->app.add_option(name, value, help)->check(CLI::Range(least, most))->capture_default_str();
+  parser_->add(name, value, help, least, most);
 }
 void Program::flag(const std::string& name, std::string& value, const std::string& help) {
-  parser_->app.add_option(name, value, help)->capture_default_str();
+  parser_->add(name, value, help)->type_name("TEXT");
 }
 void Program::flag(const std::string& name, bool& value, const std::string& help) { parser_->app.add_flag(name, value, help); }
 

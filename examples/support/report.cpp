@@ -1,6 +1,7 @@
 // Reports as tables; json.cpp writes them as JSON.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <stdexcept>
 
@@ -31,32 +32,50 @@ Report::Row& Report::add(std::string_view key, const Value& value) {
 
 void Report::show(std::string_view key, const Value& value) { add(key, value).here = to_text(value, 4); }
 
-void Report::check(std::string_view key, const Value& value, const Value& reference, double bound) {
+Report::Row& Report::judged(std::string_view key, const Value& value, const Value& reference, double bound, bool ok) {
   Row& row = add(key, value);
   row.checked = true;
   row.must_be = reference;
   row.reference = to_text(reference);
   row.difference = difference(value, reference);
   row.bound = bound;
-  row.ok = row.difference <= bound;
-  row.verdict = !row.ok              ? fmt::format("off by {:.3g}", row.difference)
-                : row.difference > 0 ? fmt::format("ok, {:.1e} off", row.difference)
-                                     : "ok";
+  row.ok = ok;
+  row.verdict = ok ? "ok" : std::isfinite(row.difference) ? fmt::format("off by {:.3g}", row.difference) : "differs";
   ++checks_;
-  failed_ += row.ok ? 0 : 1;
+  failed_ += ok ? 0 : 1;
+  return row;
+}
+
+void Report::check(std::string_view key, const Value& value, const Value& reference, double bound) {
+  Row& row = judged(key, value, reference, bound, difference(value, reference) <= bound);
+  if (row.ok && row.difference > 0) row.verdict = fmt::format("ok, {:.1e} off", row.difference);
+}
+
+void Report::at_most(std::string_view key, double difference, double bound) {
+  Row& row = judged(key, difference, 0.0, bound, difference <= bound);
+  row.relation = "at_most";
+  row.must_be = bound;
+  row.here = to_text(difference, 2);
+  row.reference = "<= " + to_text(bound, 2);
+}
+
+void Report::contains(std::string_view key, const std::string& text, const std::string& part) {
+  Row& row = judged(key, text, part, 0, text.find(part) != std::string::npos);
+  row.relation = "contains";
+  row.here.clear();
+  row.below = text;
+  if (!row.ok)
+    row.reference = "must contain: " + part;
+  else
+    row.reference.clear();
 }
 
 void Report::differs(std::string_view key, const Value& wrong, const Value& right, double bound) {
-  Row& row = add(key, wrong);
-  row.checked = row.must_differ = true;
-  row.must_be = right;
-  row.reference = "not " + to_text(right);
-  row.difference = difference(wrong, right);
-  row.bound = bound;
-  row.ok = row.difference > bound;
-  row.verdict = row.ok ? "ok" : "the same";
-  ++checks_;
-  failed_ += row.ok ? 0 : 1;
+  Row& row = judged(key, wrong, right, bound, difference(wrong, right) > bound);
+  row.relation = "differs_from";
+  row.here = to_text(wrong, 4);
+  row.reference = "not " + to_text(right, 4);
+  if (!row.ok) row.verdict = "the same";
 }
 
 void Report::say(std::string_view text) { chapters_.back().sentences.emplace_back(text); }
@@ -81,6 +100,7 @@ void Report::print(const Chapter& chapter) const {
     out += fmt::format("  {:{}}  {:>{}}", row.meaning, meaning, row.here, here);
     if (row.checked) out += fmt::format("  {:>{}}  {}", row.reference, reference, styled(row.ok ? Style::good : Style::bad, row.verdict));
     out += '\n';
+    if (!row.below.empty()) out += wrapped(row.below, 6, 100);
   }
   for (const std::string& sentence : chapter.sentences) out += wrapped(sentence, 2, 100);
   print_out(out);

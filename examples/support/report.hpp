@@ -35,8 +35,12 @@ class Report {
   void show(std::string_view key, const Value& value);
   // A value that must be `reference`, or differ from it by no more than `bound`.
   void check(std::string_view key, const Value& value, const Value& reference, double bound = 0);
+  // A difference, which must not be greater than `bound`.
+  void at_most(std::string_view key, double difference, double bound);
   // Something that must be so.
   void check(std::string_view key, bool holds) { check(key, Value(holds), Value(true)); }
+  // A text, say of an error, in which `part` must be.
+  void contains(std::string_view key, const std::string& text, const std::string& part);
   // A wrong value: it must be more than `bound` away from the right one.
   void differs(std::string_view key, const Value& wrong, const Value& right, double bound = 0);
   // The last part is complete.
@@ -50,11 +54,11 @@ class Report {
   struct Row {
     std::string key, meaning;
     Value value;
-    std::string here, reference, verdict;
+    std::string here, reference, verdict, below;
     bool checked = false, ok = true;
     Value must_be{};
     double difference = 0, bound = 0;
-    bool must_differ = false;
+    const char* relation = "reference";
   };
   struct Chapter {
     std::string name, title;
@@ -63,6 +67,7 @@ class Report {
   };
 
   Row& add(std::string_view key, const Value& value);
+  Row& judged(std::string_view key, const Value& value, const Value& reference, double bound, bool ok);
   void print(const Chapter& chapter) const;
   std::string json(const std::string& program, double seconds, const std::string& error) const;
 
