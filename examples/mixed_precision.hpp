@@ -9,9 +9,7 @@
 
 #include <fmt/format.h>
 #include <examples/support/report.hpp>
-#include <minitorch/autograd/autograd.hpp>
-#include <minitorch/nn/nn.hpp>
-#include <minitorch/ops/ops.hpp>
+#include <minitorch/minitorch.hpp>
 
 namespace examples {
 

@@ -3,12 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <minitorch/minitorch.hpp>
 #include <optional>
 #include <vector>
-
-#include <minitorch/autograd/autograd.hpp>
-#include <minitorch/nn/nn.hpp>
-#include <minitorch/ops/ops.hpp>
 
 namespace examples {
 

@@ -6,8 +6,7 @@
 #include <vector>
 
 #include <examples/support/report.hpp>
-#include <minitorch/autograd/autograd.hpp>
-#include <minitorch/ops/ops.hpp>
+#include <minitorch/minitorch.hpp>
 
 namespace examples {
 
