@@ -14,11 +14,13 @@
 #include <minitorch/autograd/gradcheck.hpp>
 #include <minitorch/autograd/hooks.hpp>
 #include <minitorch/autograd/in_place.hpp>
+#include <minitorch/autograd/interceptor.hpp>
 #include <minitorch/autograd/leaf.hpp>
 #include <minitorch/autograd/matmul.hpp>
 #include <minitorch/autograd/meter.hpp>
 #include <minitorch/autograd/operation.hpp>
 #include <minitorch/autograd/placement.hpp>
+#include <minitorch/autograd/policy.hpp>
 #include <minitorch/autograd/print.hpp>
 #include <minitorch/autograd/record.hpp>
 #include <minitorch/autograd/saved.hpp>

@@ -9,32 +9,11 @@
 #include <utility>
 
 #include <minitorch/autograd/check_finite.hpp>
+#include <minitorch/autograd/interceptor.hpp>
 #include <minitorch/autograd/state.hpp>
 #include <minitorch/autograd/tensor.hpp>
 
 namespace minitorch {
-
-// Stands before and after every operation of a thread: recomputation policies are one. `outputs` is the result, then what else the
-// forward pass fills.
-class Interceptor {
- public:
-  virtual ~Interceptor() = default;
-  // Sets the outputs to earlier ones and returns true if the operation need not run.
-  virtual bool replay(const char* name, std::span<BodyRef> outputs) = 0;
-  virtual void ran(const char* name, std::span<BodyRef> outputs) = 0;
-};
-
-// Makes an interceptor the thread's for a scope.
-class InterceptorScope {
- public:
-  explicit InterceptorScope(Interceptor* active) : outer_(std::exchange(autograd_state.interceptor, active)) {}
-  ~InterceptorScope() { autograd_state.interceptor = outer_; }
-  InterceptorScope(const InterceptorScope&) = delete;
-  InterceptorScope& operator=(const InterceptorScope&) = delete;
-
- private:
-  Interceptor* outer_;
-};
 
 // A forward pass that fills more than its result: filling(forward, row_lse).
 template <class Forward, Element... U>
@@ -68,18 +47,24 @@ std::tuple<Tensor<U>&...> auxiliaries_of(Filling<Forward, U...>& filling) {
 }
 
 template <Element T, class Forward>
-[[gnu::noinline]] void compute_intercepted(const char* name, Tensor<T>& out, Forward& forward) {
-  std::apply(
+[[gnu::noinline]] Tensor<T> compute_intercepted(const char* name, const Shape& shape, Forward& forward) {
+  const OperationInfo operation{name, shape, dtype_of<T>};
+  return std::apply(
       [&](auto&... auxiliary) {
-        std::array<BodyRef, 1 + sizeof...(auxiliary)> outputs{out.body(), auxiliary.body()...};
-        if (autograd_state.interceptor->replay(name, outputs)) {
-          std::size_t next = 0;
-          out = Tensor<T>(outputs[next++]);
+        std::array<BodyRef, 1 + sizeof...(auxiliary)> outputs{BodyRef{}, auxiliary.body()...};
+        if (autograd_state.interceptor->replay(operation, outputs)) {
+          std::size_t next = 1;
           ((auxiliary = std::remove_reference_t<decltype(auxiliary)>(outputs[next++])), ...);
-          return;
+          return Tensor<T>(outputs[0]);
         }
-        run_forward(forward, reinterpret_cast<T*>(out.body()->data));
-        autograd_state.interceptor->ran(name, outputs);
+        Tensor<T> out = Tensor<T>::empty(shape);
+        {
+          const InterceptorScope inside(nullptr);  // what a forward pass computes on its way is part of it
+          run_forward(forward, reinterpret_cast<T*>(out.body()->data));
+        }
+        outputs[0] = out.body();
+        autograd_state.interceptor->ran(operation, outputs);
+        return out;
       },
       auxiliaries_of(forward));
 }
@@ -89,10 +74,11 @@ template <Element T, class Forward>
 // Runs forward(T* out) into a new tensor of `shape`, outside the graph.
 template <Element T, class Forward>
 Tensor<T> compute(const char* name, const Shape& shape, Forward&& forward) {
-  Tensor<T> out = Tensor<T>::empty(shape);
+  Tensor<T> out;
   if (autograd_state.interceptor != nullptr) [[unlikely]] {
-    detail::compute_intercepted(name, out, forward);
+    out = detail::compute_intercepted<T>(name, shape, forward);
   } else {
+    out = Tensor<T>::empty(shape);
     detail::run_forward(forward, reinterpret_cast<T*>(out.body()->data));
   }
   ++autograd_state.operations;

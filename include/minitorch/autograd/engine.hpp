@@ -37,7 +37,7 @@ class Engine {
       outer.node->direct_ = outer.direct;
       outer.node->needed_ = outer.needed;
     }
-    --autograd_state.depth;
+    if (--autograd_state.depth == 0) end_pass();
   }
 
   // Starts at `root` with the gradient `seed`. All roots come before run().

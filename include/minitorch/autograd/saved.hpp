@@ -12,38 +12,39 @@
 
 namespace minitorch {
 
-template <Element T>
-class Saved {
+// The slot without its type.
+class AnySaved {
  public:
   // Packs `value`; an undefined one stays undefined. The edge to a node's own result stays weak, or nothing would ever die.
-  Saved(const Tensor<T>& value, bool own_result, const char* operation) : own_(own_result) {
-    if (!value.defined()) return;
-    shape_ = value.shape();
-    if (!own_) producer_ = value.body()->node;
+  AnySaved(const BodyRef& value, bool own_result, const char* operation) : own_(own_result) {
+    if (!value) return;
+    shape_ = value->shape;
+    type_ = value->dtype;
+    if (!own_) producer_ = value->node;
     const HookScope* scope = autograd_state.hooks;
     if (scope != nullptr && scope->hooks != nullptr) [[unlikely]] {
       pack(value, scope->hooks, operation);
       return;
     }
-    buffer_ = value.body()->buffer;
-    data_ = value.body()->data;
+    buffer_ = value->buffer;
+    data_ = value->data;
     version_ = buffer_->version();
   }
 
-  // The value, at its place in the graph. Throws GraphError if it was written to since.
-  Tensor<T> unpack(Node* owner, const char* operation) const {
-    if (!buffer_ && ticket_ == nullptr) return {};
+  // The value, at its place in the graph; null if it was undefined. Throws GraphError if it was written to since.
+  BodyRef unpack(Node* owner, const char* operation) const {
     BodyRef body;
-    if (ticket_ != nullptr) [[unlikely]] {
+    if (buffer_) {
+      if (buffer_->version() != version_) [[unlikely]]
+        modified(operation);
+      body = BodyRef(new TensorBody(type_, shape_, buffer_, data_));
+    } else if (ticket_ != nullptr) {
       body = unpack_ticket(operation);
     } else {
-      if (buffer_->version() != version_)
-        fail<GraphError>(operation, ": a value of shape ", shape_, " that backward needs was modified in place: it is at version ",
-                         buffer_->version(), ", saved at version ", version_);
-      body = BodyRef(new TensorBody(dtype_of<T>, shape_, buffer_, data_));
+      return body;
     }
     body->node = own_ ? NodeRef(owner) : producer_;
-    return Tensor<T>(std::move(body));
+    return body;
   }
 
   // Lets the value go. Returns whether there was one.
@@ -60,31 +61,48 @@ class Saved {
     std::shared_ptr<SavedHooks> hooks;
   };
 
-  void pack(const Tensor<T>& value, const std::shared_ptr<SavedHooks>& hooks, const char* operation) {
-    const Tensor<T> plain = value.detach();
-    const std::uint32_t before = plain.body()->buffer->version();
+  [[gnu::noinline]] void pack(const BodyRef& value, const std::shared_ptr<SavedHooks>& hooks, const char* operation) {
+    const AnyTensor plain(BodyRef(new TensorBody(type_, shape_, value->buffer, value->data)));
+    const std::uint32_t before = value->buffer->version();
     const HookScope none(nullptr);  // what the hook itself computes is not packed again
     const Scoped<&ThreadState::grad_enabled> no_grad(false);
-    ticket_ = std::make_shared<Ticket>(Ticket{hooks->pack(AnyTensor(plain), {operation, value.is_leaf()}), hooks});
-    if (plain.body()->buffer->version() != before)
-      fail<GraphError>(operation, ": a pack hook must not modify its input, of shape ", shape_);
+    const bool is_leaf = !value->node || value->node->is_leaf();
+    ticket_ = std::make_unique<Ticket>(Ticket{hooks->pack(plain, {operation, is_leaf}), hooks});
+    if (value->buffer->version() != before) fail<GraphError>(operation, ": a pack hook must not modify its input, of shape ", shape_);
   }
 
-  BodyRef unpack_ticket(const char* operation) const {
-    AnyTensor value = ticket_->hooks->unpack(ticket_->value);
-    if (!value.defined() || value.dtype() != dtype_of<T> || !(value.shape() == shape_))
-      fail<GraphError>(operation, ": an unpack hook must return ", dtype_name(dtype_of<T>), " of shape ", shape_, ", got ",
+  [[gnu::noinline]] BodyRef unpack_ticket(const char* operation) const {
+    const AnyTensor value = ticket_->hooks->unpack(ticket_->value);
+    if (!value.defined() || value.dtype() != type_ || !(value.shape() == shape_))
+      fail<GraphError>(operation, ": an unpack hook must return ", dtype_name(type_), " of shape ", shape_, ", got ",
                        value.defined() ? dtype_name(value.dtype()) : "nothing", " of shape ", value.defined() ? value.shape() : Shape{});
-    return value.as<T>().alias();
+    return BodyRef(new TensorBody(type_, shape_, value.body()->buffer, value.body()->data));
   }
 
-  Shape shape_;
+  [[noreturn, gnu::cold, gnu::noinline]] void modified(const char* operation) const {
+    fail<GraphError>(operation, ": a value of shape ", shape_, " that backward needs was modified in place: it is at version ",
+                     buffer_->version(), ", saved at version ", version_);
+  }
+
   BufferRef buffer_;
   std::byte* data_ = nullptr;
   NodeRef producer_;
-  std::shared_ptr<Ticket> ticket_;
+  std::unique_ptr<Ticket> ticket_;
   std::uint32_t version_ = 0;
+  DType type_ = DType::f64;
   bool own_;
+  Shape shape_;
+};
+
+template <Element T>
+class Saved {
+ public:
+  Saved(const Tensor<T>& value, bool own_result, const char* operation) : any_(value.body(), own_result, operation) {}
+  Tensor<T> unpack(Node* owner, const char* operation) const { return Tensor<T>(any_.unpack(owner, operation)); }
+  bool release() { return any_.release(); }
+
+ private:
+  AnySaved any_;
 };
 
 }  // namespace minitorch
