@@ -100,7 +100,7 @@ std::vector<Function<T>> functions() {
           "softplus", narrow ? -104 : -746, 40, 2.6, [](auto a) { return softplus(a); },
           [](Real a) { return (std::isnan(a) ? a : (std::max)(a, Real{0})) + std::log1p(std::exp(-std::abs(a))); }),
       make(
-          "erf", -6, 6, 2.1, [](auto a) { return erf(a); }, [](Real a) { return std::erf(a); }),
+          "erf", -6, 6, 2.3, [](auto a) { return erf(a); }, [](Real a) { return std::erf(a); }),
       make(
           "erfc", -6, narrow ? 10 : 27, 4, [](auto a) { return erfc(a); }, [](Real a) { return std::erfc(a); }),
       make(

@@ -7,6 +7,9 @@
 
 namespace minitorch {
 
+// The 64-bit product of two 32-bit numbers. Packs have their own, found by argument-dependent lookup.
+constexpr std::uint64_t multiply_words(std::uint64_t a, std::uint64_t b) { return a * b; }
+
 // Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As Easy as 1, 2, 3 (SC 2011). Lane is std::uint64_t, or a Pack of them
 // to make many blocks at once; each lane holds 32 bits.
 template <class Lane>
@@ -14,7 +17,8 @@ template <class Lane>
   std::uint64_t key0 = key & 0xffffffff, key1 = key >> 32;
   const Lane low(std::uint64_t{0xffffffff});
   for (int round = 0; round < 10; ++round) {
-    const Lane product0 = counter[0] * Lane(std::uint64_t{0xD2511F53}), product1 = counter[2] * Lane(std::uint64_t{0xCD9E8D57});
+    const Lane product0 = multiply_words(counter[0], Lane(std::uint64_t{0xD2511F53}));
+    const Lane product1 = multiply_words(counter[2], Lane(std::uint64_t{0xCD9E8D57}));
     counter = {(product1 >> 32) ^ counter[1] ^ Lane(key0), product1 & low, (product0 >> 32) ^ counter[3] ^ Lane(key1), product0 & low};
     key0 = (key0 + 0x9E3779B9) & 0xffffffff;
     key1 = (key1 + 0xBB67AE85) & 0xffffffff;

@@ -18,49 +18,51 @@ struct RowStatistics {
   double mean, rstd;
 };
 
+// The deviations from a mean: its float part and the rest are taken off one after the other, so that a large mean costs no digits.
+template <class P>
+class Deviation {
+ public:
+  using C = typename P::Scalar;
+  [[gnu::always_inline]] explicit Deviation(double mean) : high_(mean), low_(mean - static_cast<double>(static_cast<C>(mean))) {}
+  [[gnu::always_inline]] P operator()(const P& x) const { return (x - high_) - low_; }
+
+ private:
+  P high_, low_;
+};
+
+// The mean of (factor (x - mean))^2, computed in lanes of type C.
+template <class C, int Bytes, class T>
+[[gnu::always_inline]] inline double mean_square(std::int64_t n, const T* x, double mean, double factor) {
+  using P = Pack<C, Bytes / int{sizeof(C)}>;
+  const Deviation<P> deviation(mean);
+  Total<C, P::width> sum;
+  for (std::int64_t i = 0; i < n; i += P::width) {
+    const P d = deviation(load_some<P>(x + i, n - i)) * P(factor);
+    sum.add(n - i >= P::width ? d * d : select(first_lanes<P>(n - i), d * d, P(0)));
+  }
+  return sum.value() / static_cast<double>(n);
+}
+
 // mean and 1 / sqrt(mean of (x - mean)^2 + eps); the mean is 0 when the norm is not centred.
 template <bool Centred, int Bytes, class T>
 [[gnu::always_inline]] inline RowStatistics row_statistics(std::int64_t n, const T* x, double eps) {
   using C = compute_t<T>;
-  constexpr int W = Bytes / int{sizeof(double)};
-  using P = Pack<double, W>;
-  const double count = static_cast<double>(n);
   double mean = 0;
   if constexpr (Centred) {
-    Total<double, W> sum;
-    for (std::int64_t i = 0; i < n; i += W) sum.add(load_some<P>(x + i, n - i));
-    mean = sum.value() / count;
+    using P = Pack<double, Bytes / int{sizeof(double)}>;
+    Total<double, P::width> sum;
+    for (std::int64_t i = 0; i < n; i += P::width) sum.add(load_some<P>(x + i, n - i));
+    mean = sum.value() / static_cast<double>(n);
   }
-  const auto mean_square = [&](double factor) __attribute__((always_inline)) {
-    Total<double, W> sum;
-    for (std::int64_t i = 0; i < n; i += W) {
-      const P deviation = (load_some<P>(x + i, n - i) - P(mean)) * P(factor);
-      sum.add(n - i >= W ? deviation * deviation : select(first_lanes<P>(n - i), deviation * deviation, P(0)));
-    }
-    return sum.value() / count;
-  };
-  const double variance = mean_square(1);
-  if constexpr (std::same_as<C, double>)
-    if (std::isinf(variance)) {  // beyond the range of double: smaller units
-      constexpr double factor = 0x1p-540;
-      return {mean, factor / std::sqrt(mean_square(factor) + eps * factor * factor)};
-    }
+  const double variance = mean_square<C, Bytes>(n, x, mean, 1);
+  if constexpr (std::same_as<C, float>) {
+    if (!(variance > 1e-30 && variance < 1e36)) return {mean, 1 / std::sqrt(mean_square<double, Bytes>(n, x, mean, 1) + eps)};
+  } else if (std::isinf(variance)) {  // beyond the range of double: smaller units
+    constexpr double factor = 0x1p-540;
+    return {mean, factor / std::sqrt(mean_square<double, Bytes>(n, x, mean, factor) + eps * factor * factor)};
+  }
   return {mean, 1 / std::sqrt(variance + eps)};
 }
-
-// The normalised values: x less the mean, whose float part and rest are taken off one after the other, times rstd.
-template <class P>
-class Normaliser {
- public:
-  using C = typename P::Scalar;
-  [[gnu::always_inline]] Normaliser(double mean, double rstd)
-      : high_(mean), low_(mean - static_cast<double>(static_cast<C>(mean))), rstd_(rstd) {}
-  [[gnu::always_inline]] P operator()(const P& x) const { return ((x - high_) - low_) * rstd_; }
-  [[gnu::always_inline]] const P& rstd() const { return rstd_; }
-
- private:
-  P high_, low_, rstd_;
-};
 
 template <bool Centred, class T, class Parameter>
 void norm(std::int64_t rows, std::int64_t n, const T* x, const Parameter* weight, const Parameter* bias, double eps, T* y, double* mean,
@@ -68,15 +70,15 @@ void norm(std::int64_t rows, std::int64_t n, const T* x, const Parameter* weight
   using C = compute_t<T>;
   parallel_rows(
       rows, n, [=](auto bytes, std::int64_t first, std::int64_t last) __attribute__((always_inline)) {
-        constexpr int W = bytes() / int{sizeof(C)};
-        using P = Pack<C, W>;
+        using P = Pack<C, bytes() / int{sizeof(C)}>;
         for (std::int64_t r = first; r < last; ++r) {
           const RowStatistics row = row_statistics<Centred, bytes()>(n, x + r * n, eps);
           if (mean != nullptr) mean[r] = row.mean;
           rstd[r] = row.rstd;
-          const Normaliser<P> normalise(row.mean, row.rstd);
-          for (std::int64_t i = 0; i < n; i += W) {
-            P value = normalise(load_some<P>(x + r * n + i, n - i));
+          const Deviation<P> deviation(row.mean);
+          const P scale(row.rstd);
+          for (std::int64_t i = 0; i < n; i += P::width) {
+            P value = deviation(load_some<P>(x + r * n + i, n - i)) * scale;
             if (weight != nullptr) value = value * load_some<P>(weight + i, n - i);
             if (bias != nullptr) value = value + load_some<P>(bias + i, n - i);
             store_some(y + r * n + i, value, n - i);
@@ -91,57 +93,52 @@ void norm_backward(std::int64_t rows, std::int64_t n, const T* x, const Paramete
   using C = compute_t<T>;
   const std::int64_t piece = norm_piece(rows), pieces = (rows + piece - 1) / piece;
   const bool parameters = dweight != nullptr || dbias != nullptr;
-  const Workspace<double> parts(parameters ? pieces * 2 * n : 0);  // [pieces][dweight, dbias][n]
+  const Workspace<C> parts(parameters ? pieces * 2 * n : 0);  // [pieces][dweight, dbias][n]
   parallel_for(pieces, (std::max<std::int64_t>)(1, (1 << 14) / (piece * n + 1)), [&](std::int64_t first_piece, std::int64_t last_piece) {
     dispatch([&](auto bytes) __attribute__((always_inline)) {
-      constexpr int W = bytes() / int{sizeof(C)};
-      using P = Pack<C, W>;
-      using D = Pack<double, bytes() / int{sizeof(double)}>;
+      using P = Pack<C, bytes() / int{sizeof(C)}>;
       for (std::int64_t p = first_piece; p < last_piece; ++p) {
-        double *to_weight = parts.data() + p * 2 * n, *to_bias = to_weight + n;
-        if (parameters) std::fill(to_weight, to_weight + 2 * n, 0.0);
+        C *to_weight = parts.data() + p * 2 * n, *to_bias = to_weight + n;
+        if (parameters) std::fill(to_weight, to_weight + 2 * n, C(0));
         for (std::int64_t r = p * piece; r < (std::min)(rows, (p + 1) * piece); ++r) {
           const T *rx = x + r * n, *rdy = dy + r * n;
-          const double row_mean = Centred ? mean[r] : 0;
-          const Normaliser<P> normalise(row_mean, rstd[r]);
-          const auto weighted = [&](std::int64_t i) __attribute__((always_inline)) {
-            const P d = load_some<P>(rdy + i, n - i);
+          const Deviation<P> deviation(Centred ? mean[r] : 0);
+          const P scale(rstd[r]);
+          const auto weighted = [&](const P& d, std::int64_t i) __attribute__((always_inline)) {
             return weight == nullptr ? d : d * load_some<P>(weight + i, n - i);
           };
-          if (dx != nullptr) {
-            Total<C, W> sum, dot;
-            for (std::int64_t i = 0; i < n; i += W) {
-              const P g = weighted(i);
+          Total<C, P::width> sum, dot;
+          if (dx != nullptr)
+            for (std::int64_t i = 0; i < n; i += P::width) {
+              const P g = weighted(load_some<P>(rdy + i, n - i), i);
               if constexpr (Centred) sum.add(g);
-              dot.add(g * normalise(load_some<P>(rx + i, n - i)));
+              dot.add(g * (deviation(load_some<P>(rx + i, n - i)) * scale));
             }
-            const P mean_g(sum.value() / static_cast<double>(n)), mean_dot(dot.value() / static_cast<double>(n));
-            for (std::int64_t i = 0; i < n; i += W) {
-              const P value = normalise(load_some<P>(rx + i, n - i));
-              store_some(dx + r * n + i, normalise.rstd() * ((weighted(i) - mean_g) - value * mean_dot), n - i);
-            }
-          }
-          if (!parameters) continue;
-          const Normaliser<D> exactly(row_mean, rstd[r]);
-          for (std::int64_t i = 0; i < n; i += D::width) {
-            const D d = load_some<D>(rdy + i, n - i);
-            store_some(to_weight + i, load_some<D>(to_weight + i, n - i) + d * exactly(load_some<D>(rx + i, n - i)), n - i);
-            store_some(to_bias + i, load_some<D>(to_bias + i, n - i) + d, n - i);
+          const P mean_g(sum.value() / static_cast<double>(n)), mean_dot(dot.value() / static_cast<double>(n));
+          for (std::int64_t i = 0; i < n; i += P::width) {
+            const P d = load_some<P>(rdy + i, n - i), value = deviation(load_some<P>(rx + i, n - i)) * scale;
+            if (dx != nullptr) store_some(dx + r * n + i, scale * ((weighted(d, i) - mean_g) - value * mean_dot), n - i);
+            if (!parameters) continue;
+            store_some(to_weight + i, load_some<P>(to_weight + i, n - i) + d * value, n - i);
+            store_some(to_bias + i, load_some<P>(to_bias + i, n - i) + d, n - i);
           }
         }
       }
     });
   });
   if (!parameters) return;
-  for (std::int64_t left = pieces; left > 1; left = (left + 1) / 2)  // pairs of neighbours, so that the order depends on the size alone
-    for (std::int64_t p = 0; p < left / 2 + left % 2; ++p)
-      for (std::int64_t j = 0; j < 2 * n; ++j)
-        parts[p * 2 * n + j] = parts[2 * p * 2 * n + j] + (2 * p + 1 < left ? parts[(2 * p + 1) * 2 * n + j] : 0.0);
-  const double* total = parts.data();
-  for (std::int64_t j = 0; j < n; ++j) {
-    if (dweight != nullptr) store(dweight + j, Pack<double, 1>(rows == 0 ? 0.0 : total[j]));
-    if (dbias != nullptr) store(dbias + j, Pack<double, 1>(rows == 0 ? 0.0 : total[n + j]));
-  }
+  dispatch([&](auto bytes) __attribute__((always_inline)) {
+    using P = Pack<double, bytes() / int{sizeof(double)}>;
+    const auto add_pieces = [&](const C* part, Grad* to) __attribute__((always_inline)) {
+      for (std::int64_t i = 0; i < n; i += P::width) {
+        P total;
+        for (std::int64_t p = 0; p < pieces; ++p) total += load_some<P>(part + p * 2 * n + i, n - i);
+        store_some(to + i, total, n - i);
+      }
+    };
+    if (dweight != nullptr) add_pieces(parts.data(), dweight);
+    if (dbias != nullptr) add_pieces(parts.data() + n, dbias);
+  });
 }
 
 }  // namespace detail

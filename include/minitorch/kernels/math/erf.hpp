@@ -22,11 +22,11 @@ template <class T, int W>
 template <class T, int W>
 [[gnu::always_inline]] inline Pack<T, W> scaled_erfc(const Pack<T, W>& z) {
   using P = Pack<T, W>;
-  if constexpr (std::same_as<T, float>) {
-    const P q = (z - P(2)) / (z + P(2));
+  if constexpr (std::same_as<T, float>) {  // one division serves both quotients
+    const P bottom = fma(P(2), z, P(1)), inverse = P(1) / ((z + P(2)) * bottom), q = (z - P(2)) * (bottom * inverse);
     return polynomial(q, -0.000247388869, -0.00125813962, 0.00116552958, 0.00865386987, -0.0080112607, -0.0542100892, 0.164049355,
-                      -0.166030906, -0.0927637825, 1.27697839) /
-           fma(P(2), z, P(1));
+                      -0.166030906, -0.0927637825, 1.27697839) *
+           ((z + P(2)) * inverse);
   } else {
     const P q = (z - P(3)) / (z + P(3));
     return polynomial(q, 9.4818822617210644e-9, 7.0778519971788167e-8, -8.6497136269891542e-8, -5.8295923679849947e-7,
