@@ -52,10 +52,8 @@ class GPT : detail::MoveOnly {
         token(c.vocabulary, c.dim, {Init::normal(0, 0.02)}),
         position(c.context, c.dim, {Init::normal(0, 0.02)}),
         dropout(c.dropout),
+        blocks(new_blocks(c)),
         norm(c.dim) {
-    for (std::int64_t i = 0; i < c.layers; ++i)
-      blocks.push_back(Block(LayerNorm<T>(c.dim), MultiHeadAttention<T>(c.attention()), LayerNorm<T>(c.dim),
-                             MLP<T>(c.dim, c.inner_width(), c.dim, c.linear(), c.residual_linear()), c.dropout));
     if (!c.tied) head.emplace(c.dim, c.vocabulary, LinearOptions{false, Init::normal(0, 0.02)});
   }
 
@@ -97,6 +95,19 @@ class GPT : detail::MoveOnly {
         blocks(detail::Cloner::copy(other.blocks)),
         norm(other.norm.clone()),
         head(detail::Cloner::copy(other.head)) {}
+
+  // Parameters draw their random numbers in the order of visits.
+  static std::vector<Block> new_blocks(const GPTConfig& c) {
+    std::vector<Block> made;
+    for (std::int64_t i = 0; i < c.layers; ++i) {
+      LayerNorm<T> norm1(c.dim);
+      MultiHeadAttention<T> attention(c.attention());
+      LayerNorm<T> norm2(c.dim);
+      MLP<T> mlp(c.dim, c.inner_width(), c.dim, c.linear(), c.residual_linear());
+      made.push_back(Block(std::move(norm1), std::move(attention), std::move(norm2), std::move(mlp), c.dropout));
+    }
+    return made;
+  }
 
   static const GPTConfig& checked(const GPTConfig& c) {
     if (c.vocabulary < 1 || c.context < 1 || c.layers < 0 || c.dim < 1)
