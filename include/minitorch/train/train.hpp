@@ -3,6 +3,7 @@
 #pragma once
 
 #include <minitorch/train/draws.hpp>
+#include <minitorch/train/language.hpp>
 #include <minitorch/train/progress.hpp>
 #include <minitorch/train/run.hpp>
 #include <minitorch/train/system.hpp>
