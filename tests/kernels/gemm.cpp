@@ -289,6 +289,24 @@ TEST_CASE("accumulating gives the bits of a product and an addition") {
   }
 }
 
+TEMPLATE_TEST_CASE("a bias is added before the one rounding", "", double, float, half, bfloat16) {
+  using T = TestType;
+  using C = mt::compute_t<T>;
+  for (const Isa isa : all_isas) {
+    const IsaLimit limit(isa);
+    for (const int64_t k : {0, 9, 1300}) {
+      const int64_t m = 21, n = 53;
+      const auto a = numbers<T>(m * k, 1), b = numbers<T>(k * n, 2);
+      const auto bias = numbers<C>(n, 3);
+      std::vector<C> sums(static_cast<std::size_t>(m * n));
+      std::vector<T> c(sums.size());
+      gemm(1, m, n, k, Matrix<const T>{a.data(), k}, Matrix<const T>{b.data(), n}, Matrix<C>{sums.data(), n}, false);
+      gemm(1, m, n, k, Matrix<const T>{a.data(), k}, Matrix<const T>{b.data(), n}, Matrix<T>{c.data(), n}, false, bias.data());
+      for (std::size_t i = 0; i < c.size(); ++i) REQUIRE(c[i] == static_cast<T>(sums[i] + bias[i % static_cast<std::size_t>(n)]));
+    }
+  }
+}
+
 TEMPLATE_TEST_CASE("ZS03 a product with k = 0 writes zeros", "", double, float, half, bfloat16) {
   using T = TestType;
   for (const Isa isa : all_isas) {

@@ -25,30 +25,18 @@ inline constexpr bool is_product = std::same_as<A, double> || std::same_as<B, do
                                        : (std::same_as<A, B> || std::same_as<A, float> ||
                                           std::same_as<B, float>)&&(std::same_as<C, float> || std::same_as<C, product_type<A, B>>);
 
-template <class From, class Narrow, class To>
+// The products of bfloat16 made by the processor's instructions flush subnormal numbers.
+template <class Arithmetic>
+inline constexpr bool flushes = std::same_as<typename Arithmetic::Element, bfloat16>;
+
+// How an operand becomes what the arithmetic computes with; null when it is that already.
+template <class From, class Narrow, class Arithmetic>
 constexpr ConvertFunction conversion() {
-  if constexpr (std::same_as<From, To>)
+  using To = typename Arithmetic::Element;
+  if constexpr (std::same_as<From, Narrow> && std::same_as<From, To>)
     return nullptr;
   else
-    return convert_runs<From, Narrow, To>;
-}
-
-// Float elements that are to be rounded to half before a product in float.
-template <class From, class Narrow, class Arithmetic>
-constexpr ConvertFunction side_conversion() {
-  using To = typename Arithmetic::Element;
-  if constexpr (std::same_as<From, float> && std::same_as<To, float> && !std::same_as<Narrow, float>)
-    return convert_runs<float, Narrow, float>;
-  else
-    return conversion<From, Narrow, To>();
-}
-
-template <class Arithmetic, class C>
-constexpr FinishFunction<typename Arithmetic::Sum> finish_function() {
-#if defined(__x86_64__)
-  if constexpr (std::same_as<C, bfloat16> && std::same_as<typename Arithmetic::Element, bfloat16>) return finish_bf16;
-#endif
-  return finish<typename Arithmetic::Sum, C>;
+    return convert_runs<From, Narrow, To, flushes<Arithmetic>>;
 }
 
 template <class Arithmetic, class A, class B, class C>
@@ -63,16 +51,16 @@ void multiply_as(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_
       .n = n,
       .k = k,
       .a = {reinterpret_cast<const std::byte*>(a.data), a.transposed ? as : a.ld * as, a.transposed ? a.ld * as : as, as,
-            side_conversion<A, Narrow, Arithmetic>()},
+            conversion<A, Narrow, Arithmetic>()},
       .b = {reinterpret_cast<const std::byte*>(b.data), b.transposed ? b.ld * bs : bs, b.transposed ? bs : b.ld * bs, bs,
-            side_conversion<B, Narrow, Arithmetic>()},
+            conversion<B, Narrow, Arithmetic>()},
       .a_batch = a.batch_stride * as,
       .b_batch = b.batch_stride * bs,
       .c = reinterpret_cast<std::byte*>(c.data),
       .c_row = c.ld * cs,
       .c_batch = c.batch_stride * cs,
       .c_element = cs,
-      .finish = finish_function<Arithmetic, C>(),
+      .finish = finish<Sum, C, flushes<Arithmetic>>,
       .stores_sums = std::same_as<C, Sum>,
       .bias = bias,
       .add = accumulate,
@@ -85,13 +73,14 @@ void multiply_as(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_
 // c = a b, or c += a b: a is m x k, b k x n, c m x n, each after its own transposition, for a batch of matrices. double and float
 // compute in themselves. When one operand is half or bfloat16, the other (the same or float) is rounded to that type, products are
 // summed in float, and c (the same or float) is rounded once. With k = 0 the product is zero.
+// Where the processor multiplies bfloat16 itself, subnormal numbers count as zero.
 // bias: a number for each column of c, added before rounding; c must not be transposed then.
 // An element of c depends on k, on its row of a and its column of b alone: not on m, n, its place, the batch or the threads.
 template <class A, class B, class C>
 requires detail::is_product<A, B, C>
 void gemm(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const A> a, Matrix<const B> b, Matrix<C> c,
           bool accumulate, const compute_t<C>* bias = nullptr) {
-  if (batch <= 0 || m <= 0 || n <= 0 || (k <= 0 && accumulate)) return;
+  if (batch <= 0 || m <= 0 || n <= 0 || (k <= 0 && accumulate && bias == nullptr)) return;
   if (c.transposed) {
     c.transposed = false;
     a.transposed = !a.transposed;

@@ -9,6 +9,7 @@
 
 #include <minitorch/core/scalar.hpp>
 #include <minitorch/kernels/dispatch.hpp>
+#include <minitorch/kernels/gemm_narrow.hpp>
 #include <minitorch/kernels/load_store.hpp>
 #include <minitorch/kernels/pack.hpp>
 
@@ -28,7 +29,8 @@ struct FinishJob {
   bool add;
 };
 
-template <class Sum, class C>
+// Flush: c is bfloat16 and its subnormal results may become zero, as they do in the products that are being finished.
+template <class Sum, class C, bool Flush>
 struct Finisher {
   const FinishJob<Sum>& job;
 
@@ -59,63 +61,16 @@ struct Finisher {
     P value = load<P>(sums);
     if (bias != nullptr) value += load<P>(bias);
     if (job.add) value += load<P>(c);
-    store(c, value);
+    store_product<Flush>(c, value);
   }
 };
-
-#if defined(__x86_64__)
-// Sums of bfloat16 products made by the processor's own instructions are never subnormal, so its conversion rounds them as narrow() does.
-[[gnu::target("avx512f")]] inline void narrow_bf16(bfloat16* to, const float* sums) {
-  vector_t<float, 16> value;
-  vector_t<std::int16_t, 16> bits;
-  __builtin_memcpy(&value, sums, sizeof value);
-  asm("vcvtneps2bf16 %1, %0" : "=v"(bits) : "v"(value));
-  __builtin_memcpy(static_cast<void*>(to), &bits, sizeof bits);
-}
-
-[[gnu::target("avx512f")]] inline void narrow_two_bf16(bfloat16* to, const float* sums) {
-  vector_t<float, 16> low, high;
-  vector_t<std::int16_t, 32> bits;
-  __builtin_memcpy(&low, sums, sizeof low);
-  __builtin_memcpy(&high, sums + 16, sizeof high);
-  asm("vcvtne2ps2bf16 %1, %2, %0" : "=v"(bits) : "v"(low), "v"(high));
-  __builtin_memcpy(static_cast<void*>(to), &bits, sizeof bits);
-}
-
-struct Bf16Finisher {
-  const FinishJob<float>& job;
-
-  template <int Bytes>
-  [[gnu::always_inline]] void operator()(std::integral_constant<int, Bytes> bytes) const {
-    if (Bytes != 64 || job.add || job.bias != nullptr) return Finisher<float, bfloat16>{job}(bytes);
-    if constexpr (Bytes == 64) {
-      for (std::int64_t i = 0; i < job.rows; ++i) {
-        const float* sums = job.sums + i * job.sum_row;
-        auto* c = reinterpret_cast<bfloat16*>(job.c + i * job.c_row);
-        std::int64_t j = 0;
-        for (; j + 32 <= job.columns; j += 32) narrow_two_bf16(c + j, sums + j);
-        for (; j + 16 <= job.columns; j += 16) narrow_bf16(c + j, sums + j);
-        if (j < job.columns) {
-          float part[16] = {};
-          bfloat16 narrow[16];
-          std::memcpy(part, sums + j, static_cast<std::size_t>(job.columns - j) * sizeof(float));
-          narrow_bf16(narrow, part);
-          std::memcpy(static_cast<void*>(c + j), narrow, static_cast<std::size_t>(job.columns - j) * sizeof(bfloat16));
-        }
-      }
-    }
-  }
-};
-
-inline void finish_bf16(const FinishJob<float>& job) { dispatch(Bf16Finisher{job}); }
-#endif
 
 template <class Sum>
 using FinishFunction = void (*)(const FinishJob<Sum>&);
 
-template <class Sum, class C>
+template <class Sum, class C, bool Flush>
 void finish(const FinishJob<Sum>& job) {
-  dispatch(Finisher<Sum, C>{job});
+  dispatch(Finisher<Sum, C, Flush>{job});
 }
 
 }  // namespace detail

@@ -10,6 +10,7 @@
 
 #include <minitorch/kernels/dispatch.hpp>
 #include <minitorch/kernels/gemm_micro.hpp>
+#include <minitorch/kernels/gemm_narrow.hpp>
 #include <minitorch/kernels/load_store.hpp>
 #include <minitorch/kernels/pack.hpp>
 
@@ -28,7 +29,7 @@ struct ConvertJob {
 using ConvertFunction = void (*)(const ConvertJob&);
 
 // From is rounded to Narrow (the type that the product computes in) and stored as To.
-template <class From, class Narrow, class To>
+template <class From, class Narrow, class To, bool Flush>
 struct Converter {
   const ConvertJob& job;
 
@@ -54,13 +55,13 @@ struct Converter {
   [[gnu::always_inline]] static void some(const From* from, To* to) {
     Pack<float, int{W}> x = load<Pack<float, int{W}>>(from);
     if constexpr (!std::same_as<From, Narrow> && !std::same_as<To, Narrow>) x = widen<Narrow>(narrow<Narrow>(x));
-    store(to, x);
+    store_product<Flush>(to, x);
   }
 };
 
-template <class From, class Narrow, class To>
+template <class From, class Narrow, class To, bool Flush>
 void convert_runs(const ConvertJob& job) {
-  dispatch(Converter<From, Narrow, To>{job});
+  dispatch(Converter<From, Narrow, To, Flush>{job});
 }
 
 // One operand of a product: `lanes` are the rows of a or the columns of b. Element (lane, p) is at data + lane * lane_stride
