@@ -88,7 +88,9 @@ class Multiplier {
     const Workspace<Unit> b_panels((one_row_block ? tiling_.widest() : columns_.size() + tiling_.widest()) * units + 64);
     const Workspace<Unit> a_panels((a_direct && Tiling<Arithmetic>::exact ? 0 : row_block * units) + 64);
     const Workspace<std::byte> room(converts ? room_for_panel<Arithmetic>(tiling_.widest(), k_block_) : 0);
-    const Workspace<std::byte> a_block(a_direct && problem_.a.convert ? row_block * converted_row(k_block_ * element) : 0);
+    const std::int64_t a_run = (problem_.a.along_k() ? k_block_ : row_block) * element;
+    const Workspace<std::byte> a_block(a_direct && problem_.a.convert ? (problem_.a.along_k() ? row_block : k_block_) * converted_row(a_run)
+                                                                      : 0);
     [[maybe_unused]] const typename Tiling<Arithmetic>::Scope scope;
     for (std::int64_t p = 0; p == 0 || p < problem_.k; p += k_block_) {  // once for an empty k: c is written
       depth_ = (std::min)(k_block_, problem_.k - p);
@@ -96,7 +98,7 @@ class Multiplier {
         const Range rows{i, (std::min)(i + row_block, rows_.last)};
         Side a = problem_.a.at(i, p);
         a.data += batch_ * problem_.a_batch;
-        if (a_direct && a.convert) a = convert_side<Arithmetic>(a, rows.size(), depth_, a_block.data(), converted_row(depth_ * element));
+        if (a_direct && a.convert) a = convert_side<Arithmetic>(a, rows.size(), depth_, a_block.data(), converted_row(a_run));
         if (!a_direct || !Tiling<Arithmetic>::exact) pack_rows(a_panels.data(), a, rows, a_direct, room.data());
         for (std::int64_t j = columns_.first; j < columns_.last; j += tiling_.widest()) {
           const Range columns{j, (std::min)(j + tiling_.widest(), columns_.last)};
@@ -183,7 +185,7 @@ class Multiplier {
   bool a_can_be_direct() const {
     const Side& a = problem_.a;
     if (per_unit != 1 && (!a.along_k() || tiling_.units(problem_.k) * per_unit != problem_.k)) return false;
-    if (a.convert) return a.along_k();
+    if (a.convert) return true;
     const bool aliases = (a.along_k() ? a.lane_stride : a.k_stride) % 2048 == 0;
     return columns_.size() <= (aliases ? 8 : 16) * tiling_.widest();
   }

@@ -37,30 +37,42 @@ struct Finisher {
   template <int Bytes>
   [[gnu::always_inline]] void operator()(std::integral_constant<int, Bytes>) const {
     constexpr std::size_t W = Bytes / sizeof(Sum);
-    for (std::int64_t i = 0; i < job.rows; ++i) {
-      const Sum* sums = job.sums + i * job.sum_row;
-      C* c = reinterpret_cast<C*>(job.c + i * job.c_row);
-      std::int64_t j = 0;
-      for (; j + std::int64_t{W} <= job.columns; j += std::int64_t{W})
-        some<W>(sums + j, job.bias != nullptr ? job.bias + j : nullptr, c + j);
-      if (const auto rest = static_cast<std::size_t>(job.columns - j); rest > 0) {
+    if (job.bias == nullptr && !job.add)
+      rows<W, true>();
+    else
+      rows<W, false>();
+  }
+
+  // Plain: without bias and old value.
+  template <std::size_t W, bool Plain>
+  [[gnu::always_inline]] void rows() const {
+    const FinishJob<Sum> j = job;
+    for (std::int64_t i = 0; i < j.rows; ++i) {
+      const Sum* sums = j.sums + i * j.sum_row;
+      C* c = reinterpret_cast<C*>(j.c + i * j.c_row);
+      std::int64_t x = 0;
+      for (; x + std::int64_t{W} <= j.columns; x += std::int64_t{W})
+        some<W, Plain>(sums + x, j.bias == nullptr ? nullptr : j.bias + x, c + x);
+      if (const auto rest = static_cast<std::size_t>(j.columns - x); rest > 0) {
         Sum part[W] = {}, bias[W] = {};
         C old[W] = {};
-        std::memcpy(part, sums + j, rest * sizeof(Sum));
-        if (job.bias != nullptr) std::memcpy(bias, job.bias + j, rest * sizeof(Sum));
-        if (job.add) std::memcpy(static_cast<void*>(old), c + j, rest * sizeof(C));
-        some<W>(part, job.bias != nullptr ? bias : nullptr, old);
-        std::memcpy(static_cast<void*>(c + j), old, rest * sizeof(C));
+        std::memcpy(part, sums + x, rest * sizeof(Sum));
+        if (j.bias != nullptr) std::memcpy(bias, j.bias + x, rest * sizeof(Sum));
+        if (j.add) std::memcpy(static_cast<void*>(old), c + x, rest * sizeof(C));
+        some<W, Plain>(part, j.bias == nullptr ? nullptr : bias, old);
+        std::memcpy(static_cast<void*>(c + x), old, rest * sizeof(C));
       }
     }
   }
 
-  template <std::size_t W>
+  template <std::size_t W, bool Plain>
   [[gnu::always_inline]] void some(const Sum* sums, const Sum* bias, C* c) const {
     using P = Pack<Sum, int{W}>;
     P value = load<P>(sums);
-    if (bias != nullptr) value += load<P>(bias);
-    if (job.add) value += load<P>(c);
+    if constexpr (!Plain) {
+      if (bias != nullptr) value += load<P>(bias);
+      if (job.add) value += load<P>(c);
+    }
     store_product<Flush>(c, value);
   }
 };

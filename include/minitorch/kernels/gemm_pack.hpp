@@ -247,6 +247,10 @@ Side converted_panel(const Side& from, std::int64_t width, std::int64_t lanes, s
 // Packs a panel whatever the stored type is.
 template <class Arithmetic>
 void pack_panel(typename Arithmetic::Unit* to, std::int64_t width, std::int64_t lanes, std::int64_t k, const Side& from, std::byte* room) {
+  if (from.convert != nullptr && !from.along_k() && unit_elements<Arithmetic> == 1 && lanes >= width) {  // rows of the panel already
+    constexpr std::int64_t element = sizeof(typename Arithmetic::Element);
+    return from.convert({from.data, from.k_stride, reinterpret_cast<std::byte*>(to), width * element, k, width});
+  }
   dispatch(PanelPacker<Arithmetic>{to, width, lanes, k, converted_panel<Arithmetic>(from, width, lanes, k, room)});
 }
 
