@@ -3,6 +3,7 @@
 #pragma once
 
 #include <minitorch/comm/launch.hpp>
+#include <minitorch/comm/mesh.hpp>
 #include <minitorch/minitorch.hpp>
 #include <minitorch/parallel/axis.hpp>
 #include <minitorch/parallel/collectives.hpp>

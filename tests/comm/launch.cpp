@@ -52,11 +52,11 @@ TEST_CASE("P-02 a rank that is killed, aborts or exits is named with its last ca
     void (*end)();
     const char* text;
   };
-  const Way ways[] = {
-      {[] { raise(SIGKILL); }, "rank 1 was killed by signal 9 (Killed), its last call was barrier, call 1"},
-      {[] { signal(SIGSEGV, SIG_DFL), raise(SIGSEGV); }, "rank 1 was killed by signal 11 (Segmentation fault), its last call was barrier, call 1"},
-      {[] { std::exit(0); }, "rank 1 exited with status 0 before its function returned, its last call was barrier, call 1"},
-      {[] { _exit(3); }, "rank 1 exited with status 3 before its function returned, its last call was barrier, call 1"}};
+  const Way ways[] = {{[] { raise(SIGKILL); }, "rank 1 was killed by signal 9 (Killed), its last call was barrier, call 1"},
+                      {[] { signal(SIGSEGV, SIG_DFL), raise(SIGSEGV); },
+                       "rank 1 was killed by signal 11 (Segmentation fault), its last call was barrier, call 1"},
+                      {[] { std::exit(0); }, "rank 1 exited with status 0 before its function returned, its last call was barrier, call 1"},
+                      {[] { _exit(3); }, "rank 1 exited with status 3 before its function returned, its last call was barrier, call 1"}};
   for (const Way& way : ways) {
     const Traces before;
     const auto began = std::chrono::steady_clock::now();

@@ -16,13 +16,19 @@ namespace minitorch::comm {
 
 // What a rank knows of its launch. One a rank, alive as long as its communicators.
 struct Member {
+  struct Block {  // of a group that this rank made room for
+    std::byte* base;
+    std::int64_t bytes;
+  };
+
   World* world;
   const Region* region;
   Arena* arena;
-  int rank;              // in the launch
-  bool all_visible;      // ranks are threads: every address means the same to all
-  std::int64_t process;  // where the communicators may be used
-  int log = 2;           // descriptor of its log
+  int rank;                             // in the launch
+  bool all_visible;                     // ranks are threads: every address means the same to all
+  std::int64_t process;                 // where the communicators may be used
+  int log;                              // descriptor of its log
+  mutable std::vector<Block> blocks{};  // given back when their groups have no member left
 };
 
 // Where a channel lives in shared memory.
@@ -79,18 +85,28 @@ class Channel {
   // ranks when their calls differ, and when somebody is lost or late.
   template <class Last>
   std::uint64_t meet(Last&& last) {
+    begin(last);
+    return end();
+  }
+  void meet() {
+    meet([] { return std::uint64_t{0}; });
+  }
+  // The two halves of a meeting: other things may be done between them, on other channels.
+  template <class Last>
+  void begin(Last&& last) {
     next().print = print_;
+    meeting_.begin(policy_, last);
+  }
+  std::uint64_t end() {
     waiting_since_.reset();
-    const auto outcome = meeting_.meet(policy_, spins_, last, [&] { return give_up(); });
+    const auto outcome = meeting_.end(policy_, spins_, [&] { return give_up(); });
     if (waiting_since_.has_value()) waited_ += Clock::now() - *waiting_since_;
     adapt(waiting_since_.has_value());
     if (!outcome.committed) give_in();
     if ((outcome.flags & mismatched) != 0) disagree();
     return outcome.flags;
   }
-  void meet() {
-    meet([] { return std::uint64_t{0}; });
-  }
+  bool over() const { return meeting_.over(); }
 
   // Work on memory of peers. Who aborts waits for it to end before the memory can be freed.
   template <class Body>
@@ -196,7 +212,9 @@ class Channel {
     }
     const Cause& cause = member_->world->cause;
     Failure failure;
-    while ((failure = cause.failure.load(std::memory_order_acquire)) == Failure::none && Clock::now() < until) std::this_thread::yield();
+    const bool own = cause.claimed.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(member_->rank) + 1;
+    while ((failure = cause.failure.load(std::memory_order_acquire)) == Failure::none && !own && Clock::now() < until)
+      std::this_thread::yield();
     if (failure == Failure::timeout) fail<TimeoutError>(member_->rank == cause.rank ? "" : "a peer gave up: ", cause.text);
     if (failure == Failure::threw) fail<PeerLost>(print_, ": rank ", cause.rank, " failed: ", cause.text);
     if (failure == Failure::lost) fail<PeerLost>(print_, ": ", cause.text);

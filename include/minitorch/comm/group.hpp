@@ -2,64 +2,35 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
+#include <map>
+
+#include <minitorch/comm/begun.hpp>
 #include <minitorch/comm/communicator.hpp>
+#include <minitorch/comm/layout.hpp>
 #include <minitorch/comm/one_shot.hpp>
 #include <minitorch/comm/slices.hpp>
 
 namespace minitorch::comm {
 
-// How the shared memory of one group is laid out, for its number of ranks. All-zero memory is a group that has done nothing.
-template <class Policy>
-class Layout {
- public:
-  explicit Layout(int ranks) : ranks_(ranks), pairs_(std::int64_t{ranks} * (ranks - 1) / 2) {}
-
-  std::int64_t chunk() const { return (std::max)(std::int64_t{1} << 16, (std::int64_t{1} << 20) / ranks_ / page * page); }
-  // What must have pages from the start; staging gets its own when first used.
-  std::int64_t control_bytes() const { return rounded(users_bytes + gate_bytes(ranks_) + pairs_ * gate_bytes(2)); }
-  std::int64_t bytes() const { return control_bytes() + 2 * ranks_ * chunk() + pairs_ * 4 * pair_chunk; }
-
-  // Begins the life of a group whose gates take `epoch` as already committed.
-  void create(std::byte* base, std::uint64_t epoch) const {
-    std::memset(base, 0, static_cast<std::size_t>(control_bytes()));
-    site(base).gate->open(epoch, static_cast<std::uint32_t>(ranks_));
-    for (int j = 1; j < ranks_; ++j)
-      for (int i = 0; i < j; ++i) pair_site(base, i, j).gate->open(epoch, 2);
-  }
-
-  std::atomic<std::uint32_t>& users(std::byte* base) const { return *reinterpret_cast<std::atomic<std::uint32_t>*>(base); }
-  Site<Policy> site(std::byte* base) const { return make(base + users_bytes, base + control_bytes(), chunk()); }
-  Site<Policy> pair_site(std::byte* base, int i, int j) const {  // i < j
-    const std::int64_t k = std::int64_t{j} * (j - 1) / 2 + i;
-    return make(base + users_bytes + gate_bytes(ranks_) + k * gate_bytes(2),
-                base + control_bytes() + 2 * ranks_ * chunk() + k * 4 * pair_chunk, pair_chunk);
-  }
-
- private:
-  static constexpr std::int64_t page = 4096, users_bytes = 128, pair_chunk = std::int64_t{1} << 15;
-
-  static std::int64_t rounded(std::int64_t bytes) { return (bytes + page - 1) / page * page; }
-  static std::int64_t gate_bytes(int ranks) {
-    return static_cast<std::int64_t>(sizeof(Gate<Policy>)) + 2 * ranks * static_cast<std::int64_t>(sizeof(Line<Policy>));
-  }
-  static Site<Policy> make(std::byte* control, std::byte* staging, std::int64_t chunk) {
-    return {reinterpret_cast<Gate<Policy>*>(control), reinterpret_cast<Line<Policy>*>(control + sizeof(Gate<Policy>)), staging, chunk};
-  }
-
-  int ranks_;
-  std::int64_t pairs_;
-};
-
 template <class Policy>
 class Group final : public Communicator {
  public:
   // `base` is laid out and created by Layout.
-  Group(const Member& member, std::byte* base, std::vector<int> members, int rank, std::uint32_t id, std::chrono::nanoseconds deadline)
+  Group(const Member& member, std::byte* base, const std::vector<int>& members, int rank, std::uint32_t id,
+        std::chrono::nanoseconds deadline)
       : Communicator(rank, static_cast<int>(members.size()), deadline),
         base_(base),
         layout_(static_cast<int>(members.size())),
         id_(id),
-        channel_(member, layout_.site(base), std::move(members), rank, id) {}
+        channel_(member, layout_.site(base), members, rank, id) {}
+
+  // Nobody waits: members may end a group in any order.
+  ~Group() override {
+    for (Slot& slot : slots_) settle(slot);
+    layout_.users(base_).fetch_sub(1, std::memory_order_acq_rel);
+    give_back(channel_.member());
+  }
 
   std::pmr::memory_resource* memory() override { return channel_.member().arena; }
   int world_rank(int rank) const override { return channel_.members()[static_cast<std::size_t>(rank)]; }
@@ -67,14 +38,57 @@ class Group final : public Communicator {
     const std::string text = concat(line, "\n");
     [[maybe_unused]] const ssize_t written = ::write(channel_.member().log, text.data(), text.size());
   }
+
   std::unique_ptr<Communicator> split(int color, int key) override;
 
  protected:
   void run(const Call& call) override { run_on(channel_, call); }
-  Work start(const Call& call) override;
-  void run_pair(int peer, int from, const Call& call) override;
+
+  Work start(const Call& call) override {
+    const int k = next_slot_;
+    next_slot_ = (next_slot_ + 1) % Layout<Policy>::slots;
+    Slot& slot = slots_[static_cast<std::size_t>(k)];
+    settle(slot);
+    if (slot.channel == nullptr)
+      slot.channel = std::make_unique<Channel<Policy>>(channel_.member(), layout_.slot(base_, k), channel_.members(), rank(), id_);
+    Counter& counter = counters_[call.verb];
+    ++counter.calls;
+    counter.bytes += call.count * wire_size(call.type);
+    slot.pending = std::make_shared<Begun<Policy>>(*slot.channel, call, deadline());
+    return Work(slot.pending);
+  }
+
+  void run_pair(int peer, int from, const Call& call) override {
+    const int i = (std::min)(rank(), peer), j = (std::max)(rank(), peer);
+    auto& channel = pairs_[peer];
+    if (channel == nullptr)
+      channel = std::make_unique<Channel<Policy>>(channel_.member(), layout_.pair(base_, i, j), std::vector{world_rank(i), world_rank(j)},
+                                                  rank() == i ? 0 : 1, id_);
+    Call paired = call;
+    paired.root = from == i ? 0 : 1;
+    run_on(*channel, paired);
+  }
 
  private:
+  struct Slot {
+    std::unique_ptr<Channel<Policy>> channel;
+    std::shared_ptr<Pending> pending;
+  };
+
+  // Ends what the slot is used for. Its Work reports an error, if there was one.
+  static void settle(Slot& slot) noexcept {
+    if (slot.pending == nullptr) return;
+    if (std::uncaught_exceptions() > 0) slot.pending->abandon();
+    try {
+      slot.pending->wait();
+    } catch (...) {
+    }
+    slot.pending.reset();
+  }
+
+  static constexpr std::int64_t one_shot_bytes = 4096;
+
+  // The algorithm depends on what is the same on all ranks: the size.
   void run_on(Channel<Policy>& channel, const Call& call) {
     channel.enter(call, deadline());
     const std::int64_t bytes = call.count * wire_size(call.type);
@@ -95,26 +109,70 @@ class Group final : public Communicator {
     if (bytes > one_shot_bytes) counter.moving -= waited;
   }
 
-  static constexpr std::int64_t one_shot_bytes = 4096;
+  // Frees what this rank made room for and nobody uses any more.
+  static void give_back(const Member& member) {
+    std::erase_if(member.blocks, [&](const Member::Block& block) {
+      if (reinterpret_cast<std::atomic<std::uint32_t>*>(block.base)->load(std::memory_order_acquire) != 0) return false;
+      member.arena->release(block.base, block.bytes);
+      return true;
+    });
+  }
 
   std::byte* base_;
   Layout<Policy> layout_;
-  std::uint32_t id_;
+  std::uint32_t id_, splits_ = 0;
   Channel<Policy> channel_;
+  std::array<Slot, Layout<Policy>::slots> slots_;
+  int next_slot_ = 0;
+  std::map<int, std::unique_ptr<Channel<Policy>>> pairs_;  // by peer
 };
 
 template <class Policy>
-Work Group<Policy>::start(const Call& call) {
-  run(call);
-  return Work();
-}
+std::unique_ptr<Communicator> Group<Policy>::split(int color, int key) {
+  const auto gather = [&](auto mine, auto& all) {
+    run({.verb = Verb::split, .type = wire_type_of<decltype(mine)>, .count = size(), .in = &mine, .out = all.data()});
+  };
+  const auto ranks = static_cast<std::size_t>(size());
+  std::vector<std::int64_t> wishes(ranks), places(ranks);
+  gather(std::int64_t{color} * (std::int64_t{1} << 32) + key, wishes);
+  const auto color_of = [&](int r) {
+    return static_cast<int>((wishes[static_cast<std::size_t>(r)] - static_cast<int>(wishes[static_cast<std::size_t>(r)])) >> 32);
+  };
+  const auto key_of = [&](int r) { return static_cast<int>(wishes[static_cast<std::size_t>(r)]); };
+  std::vector<int> order;
+  for (int r = 0; r < size(); ++r)
+    if (color >= 0 && color_of(r) == color) order.push_back(r);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return key_of(a) < key_of(b); });
 
-template <class Policy>
-void Group<Policy>::run_pair(int, int, const Call&) {}
-
-template <class Policy>
-std::unique_ptr<Communicator> Group<Policy>::split(int, int) {
-  return nullptr;
+  // The first of each new group makes room for it.
+  const Member& member = channel_.member();
+  const Layout<Policy> layout(static_cast<int>(order.size()));
+  std::int64_t place = 0;
+  std::exception_ptr error;
+  if (!order.empty() && order[0] == rank()) try {
+      give_back(member);
+      std::byte* const base = member.arena->reserve(layout.bytes());
+      member.blocks.push_back({base, layout.bytes()});
+      member.arena->commit(base, layout.control_bytes());
+      layout.create(base, 0);
+      place = base - member.region->base();
+    } catch (...) {
+      error = std::current_exception();
+    }
+  gather(place, places);
+  ++splits_;
+  if (error != nullptr) std::rethrow_exception(error);
+  if (order.empty()) return nullptr;
+  place = places[static_cast<std::size_t>(order[0])];
+  if (place == 0) fail<CommError>("split: rank ", world_rank(order[0]), " had no shared memory for the group of color ", color);
+  int mine = 0;
+  std::vector<int> members;
+  for (int r : order) {
+    if (r == rank()) mine = static_cast<int>(members.size());
+    members.push_back(world_rank(r));
+  }
+  const auto id = static_cast<std::uint32_t>(mix(mix(id_, splits_), static_cast<std::uint64_t>(color)));
+  return std::make_unique<Group>(member, member.region->base() + place, members, mine, id, deadline());
 }
 
 }  // namespace minitorch::comm

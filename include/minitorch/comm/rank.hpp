@@ -123,7 +123,11 @@ void run_rank(const Stage<Policy>& stage, int rank, int log) {
     status.state.store(State::finished, std::memory_order_release);
   } catch (...) {
     const Described error = describe_exception();
-    world.cause.claim(static_cast<std::uint32_t>(rank) + 1, Failure::threw, rank, error.error, error.text);
+    Cause& cause = world.cause;
+    const std::uint32_t self = static_cast<std::uint32_t>(rank) + 1;
+    if (!cause.claim(self, Failure::threw, rank, error.error, error.text) && cause.claimed.load(std::memory_order_acquire) == self &&
+        cause.failure.load(std::memory_order_acquire) == Failure::none)
+      cause.write(Failure::threw, rank, error.error, error.text);  // it was claimed while the exception unwound
     status.state.store(State::failed, std::memory_order_release);
   }
   world.wake_all();

@@ -43,28 +43,32 @@ class Rendezvous {
     std::uint64_t flags;
   };
 
-  // Arrives and returns when the epoch is committed or aborted. The last to arrive runs last(), which returns further flags, when
-  // all fingerprints are equal. give_up() is asked now and then while waiting.
-  template <class Last, class GiveUp>
-  Outcome meet(Policy& policy, std::uint32_t spins, Last&& last, GiveUp&& give_up) {
+  // Arrives. The last to arrive runs last(), which returns further flags, when all fingerprints are equal, and commits.
+  template <class Last>
+  void begin(Policy& policy, Last&& last) {
     ++epoch_;
     line(rank_, epoch_).epoch.store(epoch_, std::memory_order_release);
     policy.point(Point::announced);
-    std::uint64_t now;
-    if (gate_->arrive(epoch_, static_cast<std::uint32_t>(ranks_))) {
-      policy.point(Point::arrived);
-      const std::uint64_t flags = agree() ? last() : mismatched;
-      policy.point(Point::checked);
-      now = gate_->commit(policy, control_, flags);
-    } else {
-      policy.point(Point::arrived);
-      now = gate_->wait(policy, control_, spins, give_up);
-    }
-    if (epoch_of(now) < epoch_) return {false, 0};
-    control_ = now & ~aborted;
-    policy.point(Point::committed);
-    return {true, now & (mismatched | completed)};
+    was_last_ = gate_->arrive(epoch_, static_cast<std::uint32_t>(ranks_));
+    policy.point(Point::arrived);
+    if (!was_last_) return;
+    const std::uint64_t flags = agree() ? last() : mismatched;
+    policy.point(Point::checked);
+    now_ = gate_->commit(policy, control_, flags);
   }
+
+  // Returns when the epoch that began is committed or aborted. give_up() is asked now and then while waiting.
+  template <class GiveUp>
+  Outcome end(Policy& policy, std::uint32_t spins, GiveUp&& give_up) {
+    if (!was_last_) now_ = gate_->wait(policy, control_, spins, give_up);
+    if (epoch_of(now_) < epoch_) return {false, 0};
+    control_ = now_ & ~aborted;
+    policy.point(Point::committed);
+    return {true, now_ & (mismatched | completed)};
+  }
+
+  // Whether end() would return at once.
+  bool over() const { return was_last_ || gate_->control() != control_; }
 
  private:
   Line<Policy>& line(int rank, std::uint64_t epoch) {
@@ -80,7 +84,9 @@ class Rendezvous {
   Gate<Policy>* gate_ = nullptr;
   Line<Policy>* lines_ = nullptr;
   int rank_ = 0, ranks_ = 1;
-  std::uint64_t control_ = 0, epoch_ = 0;
+  std::uint64_t control_ = 0, epoch_ = 0;  // the word as of the last epoch that ended; the epoch begun
+  std::uint64_t now_ = 0;
+  bool was_last_ = false;
 };
 
 }  // namespace minitorch::comm

@@ -119,7 +119,8 @@ constexpr From from(Verb verb) {
     case Verb::all_reduce:
     case Verb::reduce_scatter: return From::all;
     case Verb::gather:
-    case Verb::all_gather: return From::owner;
+    case Verb::all_gather:
+    case Verb::split: return From::owner;
     default: return From::root;
   }
 }
@@ -134,8 +135,8 @@ constexpr To to(Verb verb) {
   }
 }
 
-constexpr bool reduces(Verb verb) { return verb != Verb::barrier && verb != Verb::split && from(verb) == From::all; }
-constexpr bool has_root(Verb verb) { return from(verb) == From::root || to(verb) == To::root; }
+constexpr bool reduces(Verb verb) { return from(verb) == From::all; }
+constexpr bool has_root(Verb verb) { return verb != Verb::barrier && (from(verb) == From::root || to(verb) == To::root); }
 
 }  // namespace comm
 }  // namespace minitorch

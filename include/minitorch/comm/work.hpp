@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <utility>
 
@@ -18,13 +19,15 @@ class Pending {
   virtual ~Pending() = default;
   // Returns when the call is done; throws what it would have thrown. Any number of times.
   virtual void wait() = 0;
-  virtual bool done() = 0;
+  virtual bool done() const = 0;
+  // An exception unwinds: nobody may wait for this rank any more.
+  virtual void abandon() noexcept = 0;
 };
 
 }  // namespace comm
 
 // Waits for one call. Buffers must live until then: give their owner to keep(), and the Work holds it as long as anybody can touch the
-// memory. A Work that is dropped waits in its destructor and swallows the error, which the next call reports again.
+// memory. A Work that is dropped waits in its destructor and swallows the error; one that an exception drops ends the launch.
 class Work {
  public:
   Work() = default;
@@ -53,6 +56,7 @@ class Work {
 
  private:
   void finish() noexcept {
+    if (pending_ != nullptr && std::uncaught_exceptions() > exceptions_) pending_->abandon();
     try {
       wait();
     } catch (...) {
@@ -62,6 +66,7 @@ class Work {
 
   std::shared_ptr<comm::Pending> pending_;
   std::shared_ptr<void> owner_;
+  int exceptions_ = std::uncaught_exceptions();
 };
 
 }  // namespace minitorch
