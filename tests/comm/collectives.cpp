@@ -193,6 +193,44 @@ TEST_CASE("C-12 C-14 P-18 groups: rows and columns interleaved, ranks of the gro
     });
 }
 
+TEST_CASE("C-09 counts beyond 2^31 are counted, cut and moved right") {
+  const std::int64_t count = (std::int64_t{1} << 31) + 3;
+  const mt::comm::Call call{.verb = mt::comm::Verb::reduce_scatter, .count = 4 * count};
+  CHECK(call.piece(3, 4).first == 3 * count);
+  CHECK(mt::comm::detail::share({0, count}, 1, 2, 1).last == count);
+  mt::launch(2, [&](mt::Communicator& comm) {
+    std::string text;
+    try {
+      comm.send(std::span(static_cast<const std::byte*>(nullptr),
+                          static_cast<std::size_t>(comm.rank() == 0 ? count * 2 : count * 2 + (1l << 32))),
+                1 - comm.rank());
+    } catch (const mt::CollectiveMismatch& e) {
+      text = e.what();
+    }
+    require(text.find("4294967302 x byte") != text.npos && text.find("8589934598 x byte") != text.npos, "sizes 2^32 apart: " + text);
+  });
+  // Two ranges of so many bytes, whose every 2 MiB are the same memory.
+  const std::size_t piece = std::size_t{1} << 21, pieces = static_cast<std::size_t>(count) / piece + 1;
+  const auto repeated = [&](unsigned char fill) {
+    const int fd = memfd_create("pattern", 0);
+    require(ftruncate(fd, static_cast<off_t>(piece)) == 0, "memory");
+    auto* const base =
+        static_cast<unsigned char*>(mmap(nullptr, piece * pieces, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    for (std::size_t k = 0; k < pieces; ++k) mmap(base + k * piece, piece, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+    close(fd);
+    std::memset(base, fill, piece);
+    return base;
+  };
+  unsigned char *const from = repeated(7), *const to = repeated(0);
+  mt::launch({.backend = mt::Backend::threads}, 2,
+             [&](mt::Communicator& comm) { comm.broadcast(std::span(comm.rank() == 0 ? from : to, static_cast<std::size_t>(count)), 0); });
+  CHECK(to[0] == 7);
+  CHECK(to[piece - 1] == 7);
+  CHECK(to[count - 1] == 7);
+  munmap(from, piece * pieces);
+  munmap(to, piece * pieces);
+}
+
 TEST_CASE("C-15 a group that only some ranks make is an error on all of them") {
   mt::launch(3, [](mt::Communicator& comm) {
     bool refused = false;
