@@ -3,7 +3,9 @@
 #pragma once
 
 #include <minitorch/compiled/arithmetic.hpp>
+#include <minitorch/compiled/attention.hpp>
 #include <minitorch/compiled/autograd.hpp>
 #include <minitorch/compiled/composite.hpp>
 #include <minitorch/compiled/elementwise.hpp>
 #include <minitorch/compiled/kernels.hpp>
+#include <minitorch/compiled/transformer.hpp>

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Uses the library as a consumer would: run.sh WAY SOURCE_DIR BUILD_DIR WORK_DIR COMPILER. Each way builds and runs main.cpp.
+# Uses the library as a consumer would: run.sh WAY SOURCE_DIR BUILD_DIR WORK_DIR COMPILER. Each way builds and runs hello.cpp or regression.cpp.
 # SPDX-License-Identifier: MIT
 set -euo pipefail
 way=$1 source=$2 build=$3 work=$4 compiler=$5
@@ -29,9 +29,9 @@ case $way in
   pkg_config)
     install
     export PKG_CONFIG_PATH=$work/prefix/share/pkgconfig
-    "$compiler" -std=c++20 -Wall -Wextra -Werror "$here/main.cpp" -o consumer $(pkg-config --cflags --libs minitorch)
+    "$compiler" -std=c++20 -Wall -Wextra -Werror "$here/hello.cpp" -o consumer $(pkg-config --cflags --libs minitorch)
     ./consumer ;;
   one_line)  # no flag at all but the language and where the headers are
-    "$compiler" -std=c++20 -I"$source/include" "$here/main.cpp" -o consumer
+    "$compiler" -std=c++20 -I"$source/include" "$here/regression.cpp" -o consumer
     ./consumer ;;
 esac
