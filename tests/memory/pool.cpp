@@ -87,7 +87,7 @@ TEST_CASE("what one thread allocates and another frees comes round again") {
     while (turn.load() != 2 * i + 2) std::this_thread::yield();
   }
   consumer.join();
-  CHECK(seen.size() <= 2 * pool::detail::most_waiting(pool::detail::size_class(bytes)) + 2);
+  CHECK(seen.size() <= 2 * pool::detail::most_waiting[pool::detail::size_class(bytes)] + 2);
 }
 
 TEST_CASE("an impossible size is an exception") { CHECK_THROWS_AS(pool::allocate(std::size_t{1} << 50), std::bad_alloc); }

@@ -29,15 +29,15 @@ inline Shape common_shape(const Shape& a, const Shape& b, const char* operation)
 
 template <Scalar T>
 Tensor<T> Add::operator()(const Tensor<T>& a, const Tensor<T>& b) const {
-  const Shape shape = detail::common_shape(a.shape(), b.shape(), "add");
-  constexpr auto pass = [](const Tensor<T>& dy) { return dy; };
+  Shape broadcast;
+  const Shape& shape = a.shape() == b.shape() ? a.shape() : broadcast = broadcast_shapes(a.shape(), b.shape(), "add");
   return record<T>(
       "add", shape,
       [&](T* out) {
         detail::map_pair(
             shape, [](const auto& x, const auto& y) { return x + y; }, out, a, b);
       },
-      wrt(a, pass), wrt(b, pass));
+      wrt(a, pass_on), wrt(b, pass_on));
 }
 
 template <Scalar T>
@@ -48,7 +48,7 @@ Tensor<T> Add::operator()(const Tensor<T>& a, std::type_identity_t<compute_t<T>>
         kernels::map(
             a.numel(), [b](const auto& x) { return x + b; }, out, a.data());
       },
-      wrt(a, [](const Tensor<T>& dy) { return dy; }));
+      wrt(a, pass_on));
 }
 
 // value     x rounded to U, nearest even

@@ -81,7 +81,7 @@ Tensor<T> expand(const Tensor<T>& x, const Shape& shape) {
         shape, [](const auto& a) { return a; }, out, kernels::broadcast_operand(x.data(), x.shape(), shape));
   };
   if constexpr (Scalar<T>) {
-    return record<T>("expand", shape, repeat, wrt(x, [](const Tensor<T>& dy) { return dy; }));  // the engine undoes the broadcast
+    return record<T>("expand", shape, repeat, wrt(x, pass_on));  // the engine undoes the broadcast
   } else {
     return compute<T>("expand", shape, repeat);
   }

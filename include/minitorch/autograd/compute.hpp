@@ -47,6 +47,13 @@ std::tuple<Tensor<U>&...> auxiliaries_of(Filling<Forward, U...>& filling) {
 }
 
 template <Element T, class Forward>
+Tensor<T> compute_plain(const Shape& shape, Forward& forward) {
+  Tensor<T> out = Tensor<T>::empty(shape);
+  run_forward(forward, reinterpret_cast<T*>(out.body()->data));
+  return out;
+}
+
+template <Element T, class Forward>
 [[gnu::noinline]] Tensor<T> compute_intercepted(const char* name, const Shape& shape, Forward& forward) {
   const OperationInfo operation{name, shape, dtype_of<T>};
   return std::apply(
@@ -74,13 +81,8 @@ template <Element T, class Forward>
 // Runs forward(T* out) into a new tensor of `shape`, outside the graph.
 template <Element T, class Forward>
 Tensor<T> compute(const char* name, const Shape& shape, Forward&& forward) {
-  Tensor<T> out;
-  if (autograd_state.interceptor != nullptr) [[unlikely]] {
-    out = detail::compute_intercepted<T>(name, shape, forward);
-  } else {
-    out = Tensor<T>::empty(shape);
-    detail::run_forward(forward, reinterpret_cast<T*>(out.body()->data));
-  }
+  Tensor<T> out = autograd_state.interceptor == nullptr ? detail::compute_plain<T>(shape, forward)
+                                                        : detail::compute_intercepted<T>(name, shape, forward);
   ++autograd_state.operations;
   if (thread_state.in_recompute) [[unlikely]]
     ++autograd_state.recomputed;

@@ -64,10 +64,7 @@ class Engine {
     count_contributions();
     if (capturing_) mark_needed();
     for (const NodeRef& root : roots_) make_ready(root.get());
-    while (!ready_.empty()) {
-      std::pop_heap(ready_.begin(), ready_.end(), older);
-      Node* node = ready_.back();
-      ready_.pop_back();
+    while (Node* node = take_newest()) {
       if (node->grad_) run_node(node);
       for (const NodeRef& edge : node->edges())
         if (edge && --edge->pending_ == 0) make_ready(edge.get());
@@ -128,8 +125,21 @@ class Engine {
   void make_ready(Node* node) {
     if (node->pending_ > 0) return;  // a root that another root depends on
     if (node->is_leaf_) return run_leaf(node);
-    ready_.push_back(node);
-    std::push_heap(ready_.begin(), ready_.end(), older);
+    if (newest_ != nullptr && older(node, newest_)) std::swap(node, newest_);
+    if (Node* waiting = std::exchange(newest_, node)) {
+      ready_.push_back(waiting);
+      std::push_heap(ready_.begin(), ready_.end(), older);
+    }
+  }
+
+  Node* take_newest() {
+    Node* node = std::exchange(newest_, nullptr);
+    if (!ready_.empty()) {
+      std::pop_heap(ready_.begin(), ready_.end(), older);
+      newest_ = ready_.back();
+      ready_.pop_back();
+    }
+    return node;
   }
 
   void run_leaf(Node* leaf) {
@@ -168,7 +178,8 @@ class Engine {
   std::vector<NodeRef> roots_;
   std::vector<NodeRef> inputs_;  // captured
   std::vector<Node*> visited_;
-  std::vector<Node*> ready_;  // a heap, the newest node first
+  Node* newest_ = nullptr;    // of the nodes that are ready; in a chain the only one
+  std::vector<Node*> ready_;  // the others: a heap, the newest first
   std::vector<std::pair<Node*, BodyRef>> captures_;
   std::vector<Outer> outer_;
 };

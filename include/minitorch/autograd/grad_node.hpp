@@ -34,7 +34,13 @@ class GradNode : public Node {
   // --- contributions, called by rules through the engine ---
   template <Scalar U>
   requires std::same_as<U, T> || std::same_as<U, Wide>
-  void accumulate(Tensor<U> gradient) {
+  void accumulate(const Tensor<U>& gradient) {
+    if (slot() && gradient.defined() && gradient.shape() == shape_ && !thread_state.grad_enabled) return add_in_place(gradient);
+    accumulate(Tensor<U>(gradient));
+  }
+  template <Scalar U>
+  requires std::same_as<U, T> || std::same_as<U, Wide>
+  void accumulate(Tensor<U>&& gradient) {
     if (!gradient.defined()) return;
     if (!(gradient.shape() == shape_)) gradient = sum_to(gradient, shape_);
     if (thread_state.grad_enabled) return add_recorded(std::move(gradient));

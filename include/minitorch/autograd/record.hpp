@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <tuple>
@@ -22,6 +23,15 @@ namespace minitorch {
 // In a list of what a rule needs: the operation's own result.
 struct Result {};
 inline constexpr Result result;
+
+// The rule of an input whose gradient is the result's own.
+struct PassOn {
+  template <Scalar T>
+  const Tensor<T>& operator()(const Tensor<T>& dy) const {
+    return dy;
+  }
+};
+inline constexpr PassOn pass_on;
 
 namespace detail {
 
@@ -86,9 +96,16 @@ struct Wrt {
       if (!wrt.wanted()) return;  // costs nothing
       std::apply([&](const Args&... args) { kept.emplace(Slot<T, Args>::make(args, out, name)...); }, wrt.needed);
     }
-    void run(Node* node, const char* name, const NodeRef* edges, const Tensor<T>& dy) const {
+    // The last branch of a node to run may take dy.
+    template <bool Last>
+    void run(Node* node, const char* name, const NodeRef* edges, Tensor<T>& dy) const {
       if (!kept || !edges[0]->needed()) return;
-      std::apply([&](const auto&... slot) { typed<D>(edges[0])->accumulate(Rule{}(dy, unpack_slot(slot, node, name)...)); }, *kept);
+      GradNode<D>& input = *typed<D>(edges[0]);
+      if constexpr (Last && std::same_as<Rule, PassOn>) {
+        input.accumulate(std::move(dy));
+      } else {
+        std::apply([&](const auto&... slot) { input.accumulate(Rule{}(std::as_const(dy), unpack_slot(slot, node, name)...)); }, *kept);
+      }
     }
   };
 };
@@ -119,6 +136,7 @@ struct WrtAll<Rule, std::tuple<const Tensor<D>&...>, Args...> {
       if (!wrt.wanted()) return;
       std::apply([&](const Args&... args) { kept.emplace(Slot<T, Args>::make(args, out, name)...); }, wrt.needed);
     }
+    template <bool Last>
     void run(Node* node, const char* name, const NodeRef* edges, const Tensor<T>& dy) const {
       if (!kept) return;
       std::array<bool, edge_count> wanted;
@@ -147,10 +165,17 @@ class OpNode final : public GradNode<T> {
 
  private:
   void run() override {
-    const Tensor<T> dy = this->take_gradient();
-    const NodeRef* next = edges_.data();
-    std::apply([&](const Branches&... branch) { ((branch.run(this, this->name(), next, dy), next += Branches::edge_count), ...); },
-               branches_);
+    Tensor<T> dy = this->take_gradient();
+    run_from_last<sizeof...(Branches)>(dy);
+  }
+  template <std::size_t Count>
+  void run_from_last(Tensor<T>& dy) {
+    if constexpr (Count > 0) {
+      constexpr std::array<std::size_t, sizeof...(Branches)> edge_counts{Branches::edge_count...};
+      constexpr std::size_t first_edge = std::accumulate(edge_counts.begin(), edge_counts.begin() + (Count - 1), std::size_t{0});
+      std::get<Count - 1>(branches_).template run<Count == 1>(this, this->name(), edges_.data() + first_edge, dy);
+      run_from_last<Count - 1>(dy);
+    }
   }
   bool release() override {
     bool had = false;

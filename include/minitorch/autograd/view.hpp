@@ -91,7 +91,7 @@ template <Element T>
 Tensor<T> Tensor<T>::clone() const {
   const auto copy = [this](T* out) { std::memcpy(out, data(), static_cast<std::size_t>(numel()) * sizeof(T)); };
   if constexpr (Scalar<T>) {
-    return record<T>("clone", shape(), copy, wrt(*this, [](const Tensor& dy) { return dy; }));
+    return record<T>("clone", shape(), copy, wrt(*this, pass_on));
   } else {
     return compute<T>("clone", shape(), copy);
   }

@@ -66,6 +66,14 @@ template <class T>
   for (std::int64_t j = 0; j < count; ++j) to[j] = from[j];
 }
 
+// The lanes of a partial pack. One element fills them all: a store as wide as the load that follows, which then need not wait.
+template <class T, int W>
+[[gnu::always_inline]] inline void fill_lanes(Lanes<T, W>& lanes, const T* from, std::int64_t count) {
+  const T first = *from;
+  for (T& lane : lanes.at) lane = first;
+  if (count > 1) copy_lanes(lanes.at + 1, from + 1, count - 1);
+}
+
 // out[i] = f(in[i * step]...) for i < n, where a step is 1 or 0; an input of step 0 points at W equal elements.
 // The last partial pack goes through small buffers and the same code, so an element's bits do not depend on its position.
 template <int Bytes, class F, class... O, class... In>
@@ -83,8 +91,7 @@ template <int Bytes, class F, class... O, class... In>
       for (std::int64_t i = 0; i < end; i += W)
         store_results(out, i, call_inlined(f, load<Pack<C, W>>(std::get<K>(from) + i * steps[K])...));
       if (rest == 0 || end != full || std::get<0>(out) != std::get<0>(results)) break;
-      ((std::get<K>(last_in) = Lanes<In, W>{}), ...);
-      (copy_lanes<In>(std::get<K>(last_in).at, std::get<K>(from) + full * steps[K], rest), ...);
+      (fill_lanes(std::get<K>(last_in), std::get<K>(from) + full * steps[K], rest), ...);
       from = std::tuple<const In*...>(std::get<K>(last_in).at...);
       out = std::tuple<O*...>(std::get<R>(last_out).at...);
       end = W;

@@ -19,7 +19,7 @@ namespace memory::detail {
 inline constinit thread_local std::pmr::memory_resource* current_resource = nullptr;  // null: the pool
 }
 
-// The header of a block. Pool blocks carry their data right behind it; the others point to it.
+// The header of a block. Pool blocks carry their data right behind it, a number or two inside it; the others point to it.
 class alignas(64) Buffer {
  public:
   std::byte* data() const { return data_; }
@@ -51,7 +51,14 @@ class alignas(64) Buffer {
   std::int64_t bytes_;
   External* external_;  // null for a pool block
   std::atomic<bool> has_views_{false};
+
+  static constexpr std::int64_t inside_bytes = 16;
+  static constexpr std::size_t block_bytes(std::int64_t bytes) {
+    return sizeof(Buffer) + (bytes <= inside_bytes ? 0 : static_cast<std::size_t>(bytes));
+  }
+  alignas(inside_bytes) std::byte inside_[inside_bytes];  // the data, when it fits: one cache line less for a scalar
 };
+static_assert(sizeof(Buffer) == 64);
 
 // A shared owner of a Buffer.
 class BufferRef {
@@ -81,9 +88,11 @@ class BufferRef {
   // Uninitialised memory from the thread's current resource. Throws std::bad_alloc.
   static BufferRef allocate(std::int64_t bytes) {
     if (std::pmr::memory_resource* resource = memory::detail::current_resource) return allocate_from(resource, bytes);
-    auto* block = static_cast<std::byte*>(memory::allocate(sizeof(Buffer) + static_cast<std::size_t>(bytes)));
+    auto* block = static_cast<std::byte*>(memory::allocate(Buffer::block_bytes(bytes)));
     memory::detail::count_bytes(bytes);
-    return BufferRef(new (block) Buffer(block + sizeof(Buffer), bytes, nullptr));
+    auto* buffer = new (block) Buffer(block + sizeof(Buffer), bytes, nullptr);
+    if (bytes <= Buffer::inside_bytes) buffer->data_ = buffer->inside_;
+    return BufferRef(buffer);
   }
 
   // Uninitialised memory from `resource`, which must outlive it. The header stays out of it: ranks share the data, not the counts.
@@ -108,7 +117,7 @@ class BufferRef {
 inline void Buffer::destroy() noexcept {
   std::size_t block = sizeof(Buffer);
   if (external_ == nullptr) {
-    block += static_cast<std::size_t>(bytes_);
+    block = block_bytes(bytes_);
     memory::detail::count_bytes(-bytes_);
   } else {
     const std::unique_ptr<External> external(external_);

@@ -5,6 +5,8 @@
 // that thread's lists; what is too much for a thread, or left behind by one, is shared.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -97,10 +99,12 @@ constexpr void unpoison(void*, std::size_t) {}
 
 // So many blocks of a class wait in a thread at most: 16 MiB of them, but four in any case. A thread that only frees what others
 // allocate would otherwise keep it all.
-constexpr std::size_t most_waiting(std::size_t index) {
-  constexpr std::size_t bytes = std::size_t{16} << 20;
-  return bytes / class_bytes(index) < 4 ? 4 : bytes / class_bytes(index);
-}
+inline constexpr std::array<std::uint32_t, class_count> most_waiting = [] {
+  std::array<std::uint32_t, class_count> most{};
+  for (std::size_t c = 0; c < class_count; ++c)
+    most[c] = static_cast<std::uint32_t>((std::max)((std::size_t{16} << 20) / class_bytes(c), std::size_t{4}));
+  return most;
+}();
 
 // Gives a whole list to the shared pool.
 [[gnu::noinline]] inline void share(std::size_t index) {
@@ -115,9 +119,10 @@ constexpr std::size_t most_waiting(std::size_t index) {
 
 inline void put(void* block, std::size_t index) {
   FreeList& list = pool.free[index];
-  list.first = new (block) FreeBlock{list.first, nullptr, 0};
+  auto* free_block = static_cast<FreeBlock*>(block);
+  free_block->next = std::exchange(list.first, free_block);
   poison(static_cast<std::byte*>(block) + sizeof(FreeBlock), class_bytes(index) - sizeof(FreeBlock));
-  if (++list.count > most_waiting(index)) [[unlikely]]
+  if (++list.count > most_waiting[index]) [[unlikely]]
     share(index);
 }
 

@@ -29,7 +29,7 @@ Tensor<T> Sub::operator()(const Tensor<T>& a, const Tensor<T>& b) const {
         detail::map_pair(
             shape, [](const auto& x, const auto& y) { return x - y; }, out, a, b);
       },
-      wrt(a, [](const Tensor<T>& dy) { return dy; }), wrt(b, [](const Tensor<T>& dy) { return neg(dy); }));
+      wrt(a, pass_on), wrt(b, [](const Tensor<T>& dy) { return neg(dy); }));
 }
 
 template <Scalar T>
