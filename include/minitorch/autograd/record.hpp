@@ -100,11 +100,11 @@ struct Wrt {
     template <bool Last>
     void run(Node* node, const char* name, const NodeRef* edges, Tensor<T>& dy) const {
       if (!kept || !edges[0]->needed()) return;
-      GradNode<D>& input = *typed<D>(edges[0]);
+      GradNode<D>& receiver = *typed<D>(edges[0]);
       if constexpr (Last && std::same_as<Rule, PassOn>) {
-        input.accumulate(std::move(dy));
+        receiver.accumulate(std::move(dy));
       } else {
-        std::apply([&](const auto&... slot) { input.accumulate(Rule{}(std::as_const(dy), unpack_slot(slot, node, name)...)); }, *kept);
+        std::apply([&](const auto&... slot) { receiver.accumulate(Rule{}(std::as_const(dy), unpack_slot(slot, node, name)...)); }, *kept);
       }
     }
   };
