@@ -1,7 +1,9 @@
-// checkpoint(): keep a region's inputs alone and run the region again when backward wants what it had saved. A client of the
-// saved-tensor hooks: the graph is the usual one, each slot holds a ticket, and the first one redeemed runs the region again.
+// checkpoint(): keep a region's inputs alone and run the region again when backward wants what it had saved.
 // SPDX-License-Identifier: MIT
 #pragma once
+
+// A client of the saved-tensor hooks: the graph is the usual one, each slot holds a ticket, and the first one redeemed runs the
+// region again.
 
 #include <cmath>
 #include <concepts>
