@@ -45,60 +45,54 @@ constexpr std::tuple<O*> as_outputs(O* out) {
   return {out};
 }
 
-template <class P, class... O>
-[[gnu::always_inline]] inline void store_results(const std::tuple<O*...>& out, std::int64_t i, const P& result) {
-  if constexpr (!requires { std::get<0>(result); })
-    store(std::get<0>(out) + i, result);
+// The i-th pack of each output from what f returned: a Pack or Mask, or a tuple of them.
+template <class... O, std::size_t... R, class P>
+[[gnu::always_inline]] inline void store_results(void* const* out, std::int64_t i, std::index_sequence<R...>, const P& result) {
+  if constexpr (requires { std::get<0>(result); })
+    (store(static_cast<O*>(out[R]) + i, std::get<R>(result)), ...);
   else
-    [&]<std::size_t... K>(std::index_sequence<K...>) __attribute__((always_inline)) {
-      (store(std::get<K>(out) + i, std::get<K>(result)), ...);
-    }
-  (std::index_sequence_for<O...>());
-}
-
-template <class T, int W>
-struct alignas(64) Lanes {
-  T at[static_cast<std::size_t>(W)];
-};
-
-template <class T>
-[[gnu::always_inline]] inline void copy_lanes(T* to, const T* from, std::int64_t count) {
-  for (std::int64_t j = 0; j < count; ++j) to[j] = from[j];
+    (store(static_cast<O*>(out[R]) + i, result), ...);
 }
 
 // The lanes of a partial pack. One element fills them all: a store as wide as the load that follows, which then need not wait.
-template <class T, int W>
-[[gnu::always_inline]] inline void fill_lanes(Lanes<T, W>& lanes, const T* from, std::int64_t count) {
+template <int W, class T>
+[[gnu::always_inline]] inline const T* copy_last(void* room, const T* from, std::int64_t count) {
+  T* lanes = static_cast<T*>(room);
   const T first = *from;
-  for (T& lane : lanes.at) lane = first;
-  if (count > 1) copy_lanes(lanes.at + 1, from + 1, count - 1);
+  for (int j = 0; j < W; ++j) lanes[j] = first;
+  for (std::int64_t j = 1; j < count; ++j) lanes[j] = from[j];
+  return lanes;
 }
+template <class T>
+[[gnu::always_inline]] inline void copy_back(T* to, const void* room, std::int64_t count) {
+  for (std::int64_t j = 0; j < count; ++j) to[j] = static_cast<const T*>(room)[j];
+}
+
+// Room for a Pack of any computed type, as stored.
+struct alignas(64) Room {
+  std::byte bytes[64];
+};
 
 // out[i] = f(in[i * step]...) for i < n, where a step is 1 or 0; an input of step 0 points at W equal elements.
 // The last partial pack goes through small buffers and the same code, so an element's bits do not depend on its position.
-template <int Bytes, class F, class... O, class... In>
-[[gnu::always_inline]] inline void map_lanes(std::int64_t n, F& f, std::tuple<O*...> out,
-                                             const std::array<std::int64_t, sizeof...(In)>& steps, const In*... in) {
+template <int Bytes, class F, class... O, class... In, std::size_t... R, std::size_t... K>
+[[gnu::always_inline]] inline void map_lanes(std::int64_t n, F& f, const std::tuple<O*...>& out, const std::int64_t* steps,
+                                             std::index_sequence<R...>, std::index_sequence<K...>, const In*... in) {
   using C = common_compute<O..., In...>;
   constexpr int W = Bytes / int{sizeof(C)};
   const std::int64_t full = n / W * W, rest = n - full;
-  std::tuple<const In*...> from(in...);
-  std::tuple<Lanes<In, W>...> last_in;
-  std::tuple<Lanes<O, W>...> last_out;
-  const auto results = out;
-  [&]<std::size_t... K, std::size_t... R>(std::index_sequence<K...>, std::index_sequence<R...>) __attribute__((always_inline)) {
-    for (std::int64_t end = full;;) {
-      for (std::int64_t i = 0; i < end; i += W)
-        store_results(out, i, call_inlined(f, load<Pack<C, W>>(std::get<K>(from) + i * steps[K])...));
-      if (rest == 0 || end != full || std::get<0>(out) != std::get<0>(results)) break;
-      (fill_lanes(std::get<K>(last_in), std::get<K>(from) + full * steps[K], rest), ...);
-      from = std::tuple<const In*...>(std::get<K>(last_in).at...);
-      out = std::tuple<O*...>(std::get<R>(last_out).at...);
-      end = W;
-    }
-    if (rest != 0) (copy_lanes<O>(std::get<R>(results) + full, std::get<R>(last_out).at, rest), ...);
+  Room last_in[sizeof...(In)], last_out[sizeof...(O)];
+  const void* from[] = {in...};
+  void* to[] = {std::get<R>(out)...};
+  for (std::int64_t end = full;; end = W) {
+    for (std::int64_t i = 0; i < end; i += W)
+      store_results<O...>(to, i, std::index_sequence<R...>(),
+                          call_inlined(f, load<Pack<C, W>>(static_cast<const In*>(from[K]) + i * steps[K])...));
+    if (rest == 0 || to[0] == last_out) break;
+    ((from[K] = copy_last<W>(last_in[K].bytes, in + full * steps[K], rest)), ...);
+    ((to[R] = last_out[R].bytes), ...);
   }
-  (std::index_sequence_for<In...>(), std::index_sequence_for<O...>());
+  if (rest != 0) (copy_back(std::get<R>(out) + full, last_out[R].bytes, rest), ...);
 }
 
 template <class... O>
@@ -115,7 +109,10 @@ constexpr std::array<std::int64_t, sizeof...(In)> unit_steps() {
 
 template <class F, class... O, class... In>
 void map_piece(std::int64_t n, F& f, const std::tuple<O*...>& out, const In*... in) {
-  dispatch([&](auto bytes) __attribute__((always_inline)) { map_lanes<bytes()>(n, f, out, unit_steps<In...>(), in...); });
+  constexpr auto steps = unit_steps<In...>();
+  dispatch([&](auto bytes) __attribute__((always_inline)) {
+    map_lanes<bytes()>(n, f, out, steps.data(), std::index_sequence_for<O...>(), std::index_sequence_for<In...>(), in...);
+  });
 }
 
 }  // namespace detail

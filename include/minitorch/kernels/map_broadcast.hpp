@@ -97,14 +97,16 @@ void map_broadcast(const Shape& shape, F&& f, Out out, const Operand<In>&... ope
   }
   if (unit) return map(n, f, out, operand.data...);
 
+  constexpr auto outputs = std::make_index_sequence<std::tuple_size_v<decltype(results)>>();
   const auto piece = [&]<std::size_t... K>(std::index_sequence<K...>, std::int64_t first, std::int64_t last) {
     dispatch([&](auto bytes) __attribute__((always_inline)) {
-      std::tuple<detail::Lanes<In, detail::unroll_length>...> buffer;
+      alignas(64) std::byte buffer[count][detail::unroll_length * sizeof(double)];
       std::array<std::int64_t, count> steps = detail::unit_steps<In...>();
       const std::int64_t block = long_rows ? inner : detail::unroll_length;
       for (std::int64_t i = first, length; i < last; i += length) {
         length = (std::min)(last - i, long_rows ? inner - i % inner : block);
-        const auto prepare = [&]<class T>(std::size_t k, const T* data, T* own) -> const T* {
+        const auto prepare = [&]<class T>(std::size_t k, const T* data) -> const T* {
+          T* own = reinterpret_cast<T*>(buffer[k]);
           if (!long_rows) return detail::unroll_operand(walk, k, data, i, length, own), own;
           const T* from = data + walk.offset(k, i);
           steps[k] = walk.inner_stride(k);
@@ -112,8 +114,8 @@ void map_broadcast(const Shape& shape, F&& f, Out out, const Operand<In>&... ope
           for (int j = 0; j < detail::max_lanes; ++j) own[j] = *from;
           return own;
         };
-        const std::tuple<const In*...> from(prepare(K, operand.data, std::get<K>(buffer).at)...);
-        detail::map_lanes<bytes()>(length, f, detail::advance_all(results, i), steps, std::get<K>(from)...);
+        detail::map_lanes<bytes()>(length, f, detail::advance_all(results, i), steps.data(), outputs, std::index_sequence<K...>(),
+                                   prepare(K, operand.data)...);
       }
     });
   };
