@@ -81,7 +81,9 @@ requires detail::is_product<A, B, C>
 void gemm(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const A> a, Matrix<const B> b, Matrix<C> c,
           bool accumulate, const compute_t<C>* bias = nullptr) {
   if (batch <= 0 || m <= 0 || n <= 0 || (k <= 0 && accumulate && bias == nullptr)) return;
-  if (c.transposed) {
+  const bool one_column = n == 1 && m > 1 && bias == nullptr && c.ld == 1;  // a row is as good, and fills vectors
+  if (c.transposed || one_column) {
+    c.ld = one_column && !c.transposed ? m : c.ld;
     c.transposed = false;
     a.transposed = !a.transposed;
     b.transposed = !b.transposed;

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <type_traits>
 
 #include <minitorch/core/scalar.hpp>
@@ -12,6 +12,7 @@
 #include <minitorch/kernels/gemm_narrow.hpp>
 #include <minitorch/kernels/load_store.hpp>
 #include <minitorch/kernels/pack.hpp>
+#include <minitorch/kernels/rows.hpp>
 
 namespace minitorch::kernels {
 
@@ -46,34 +47,36 @@ struct Finisher {
   // Plain: without bias and old value.
   template <std::size_t W, bool Plain>
   [[gnu::always_inline]] void rows() const {
+    using P = Pack<Sum, int{W}>;
     const FinishJob<Sum> j = job;
     for (std::int64_t i = 0; i < j.rows; ++i) {
       const Sum* sums = j.sums + i * j.sum_row;
       C* c = reinterpret_cast<C*>(j.c + i * j.c_row);
       std::int64_t x = 0;
       for (; x + std::int64_t{W} <= j.columns; x += std::int64_t{W})
-        some<W, Plain>(sums + x, j.bias == nullptr ? nullptr : j.bias + x, c + x);
-      if (const auto rest = static_cast<std::size_t>(j.columns - x); rest > 0) {
-        Sum part[W] = {}, bias[W] = {};
-        C old[W] = {};
-        std::memcpy(part, sums + x, rest * sizeof(Sum));
-        if (j.bias != nullptr) std::memcpy(bias, j.bias + x, rest * sizeof(Sum));
-        if (j.add) std::memcpy(static_cast<void*>(old), c + x, rest * sizeof(C));
-        some<W, Plain>(part, j.bias == nullptr ? nullptr : bias, old);
-        std::memcpy(static_cast<void*>(c + x), old, rest * sizeof(C));
+        store_product<Flush>(
+            c + x, finished<Plain>(load<P>(sums + x), j.bias == nullptr ? P() : load<P>(j.bias + x), j.add ? load<P>(c + x) : P()));
+      if (const std::int64_t rest = j.columns - x; rest > 0) {
+        const P value = finished<Plain>(load_some<P>(sums + x, rest), j.bias == nullptr ? P() : load_some<P>(j.bias + x, rest),
+                                        j.add ? load_some<P>(c + x, rest) : P());
+        if constexpr (std::same_as<C, Sum>) {
+          store_some(c + x, value, rest);
+        } else {
+          C lanes[W];
+          store_product<Flush>(lanes, value);
+          copy_few<int{W / 2}>(c + x, lanes, rest);
+        }
       }
     }
   }
 
-  template <std::size_t W, bool Plain>
-  [[gnu::always_inline]] void some(const Sum* sums, const Sum* bias, C* c) const {
-    using P = Pack<Sum, int{W}>;
-    P value = load<P>(sums);
-    if constexpr (!Plain) {
-      if (bias != nullptr) value += load<P>(bias);
-      if (job.add) value += load<P>(c);
-    }
-    store_product<Flush>(c, value);
+  template <bool Plain, class P>
+  [[gnu::always_inline]] P finished(const P& sums, const P& bias, const P& old) const {
+    if constexpr (Plain) return sums;
+    P value = sums;
+    if (job.bias != nullptr) value += bias;
+    if (job.add) value += old;
+    return value;
   }
 };
 

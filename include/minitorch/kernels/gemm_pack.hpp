@@ -5,14 +5,15 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include <minitorch/kernels/dispatch.hpp>
 #include <minitorch/kernels/gemm_micro.hpp>
 #include <minitorch/kernels/gemm_narrow.hpp>
 #include <minitorch/kernels/load_store.hpp>
 #include <minitorch/kernels/pack.hpp>
+#include <minitorch/kernels/rows.hpp>
 
 namespace minitorch::kernels {
 
@@ -40,22 +41,22 @@ struct Converter {
       const auto* from = reinterpret_cast<const From*>(job.from + row * job.from_row);
       auto* to = reinterpret_cast<To*>(job.to + row * job.to_row);
       std::int64_t i = 0;
-      for (; i + std::int64_t{W} <= job.count; i += std::int64_t{W}) some<W>(from + i, to + i);
-      if (const auto rest = static_cast<std::size_t>(job.count - i); rest > 0) {
-        From in[W] = {};
-        To out[W];
-        std::memcpy(static_cast<void*>(in), from + i, rest * sizeof(From));
-        some<W>(in, out);
-        std::memcpy(static_cast<void*>(to + i), out, rest * sizeof(To));
+      for (; i + std::int64_t{W} <= job.count; i += std::int64_t{W})
+        store_product<Flush>(to + i, rounded(load<Pack<float, int{W}>>(from + i)));
+      if (const std::int64_t rest = job.count - i; rest > 0) {
+        To lanes[W];
+        store_product<Flush>(lanes, rounded(load_some<Pack<float, int{W}>>(from + i, rest)));
+        copy_few<int{W / 2}>(to + i, lanes, rest);
       }
     }
   }
 
-  template <std::size_t W>
-  [[gnu::always_inline]] static void some(const From* from, To* to) {
-    Pack<float, int{W}> x = load<Pack<float, int{W}>>(from);
-    if constexpr (!std::same_as<From, Narrow> && !std::same_as<To, Narrow>) x = widen<Narrow>(narrow<Narrow>(x));
-    store_product<Flush>(to, x);
+  template <int W>
+  [[gnu::always_inline]] static Pack<float, W> rounded(const Pack<float, W>& x) {
+    if constexpr (!std::same_as<From, Narrow> && !std::same_as<To, Narrow>)
+      return widen<Narrow>(narrow<Narrow>(x));
+    else
+      return x;
   }
 };
 
@@ -131,8 +132,7 @@ struct PanelPacker {
 #pragma GCC unroll 16
           for (int i = 0; i < W; ++i) rows[i] = load_raw<W, Unit>(corner + i * from.lane_stride);
         } else {
-          for (int i = 0; i < W && lane + i < lanes; ++i)
-            std::memcpy(&rows[i].v, corner + i * from.lane_stride, static_cast<std::size_t>(left < Bytes ? left : Bytes));
+          for (int i = 0; i < W && lane + i < lanes; ++i) rows[i] = first_units<W>(corner + i * from.lane_stride, left);
         }
         transpose<W / 2>(rows);
         Unit* out = to + p * width + lane;
@@ -210,13 +210,30 @@ struct PanelPacker {
 
   template <int W>
   [[gnu::always_inline]] static Pack<Unit, W> part_of_row(const std::byte* row, const std::byte* next, std::int64_t lanes_here) {
-    std::byte copy[2][W * sizeof(Element)] = {};
-    if (lanes_here > 0) {
-      const auto bytes = static_cast<std::size_t>(lanes_here) * sizeof(Element);
-      std::memcpy(copy[0], row, bytes);
-      if (unit_elements<Arithmetic> == 2 && next != nullptr) std::memcpy(copy[1], next, bytes);
+    if constexpr (unit_elements<Arithmetic> == 1) {
+      return load_some<Pack<Unit, W>>(reinterpret_cast<const Unit*>(row), lanes_here);
+    } else {
+      using Elements = Pack<std::int16_t, W>;
+      const auto low = convert<std::int32_t>(load_some<Elements>(reinterpret_cast<const std::int16_t*>(row), lanes_here));
+      Elements above;
+      if (next != nullptr) above = load_some<Elements>(reinterpret_cast<const std::int16_t*>(next), lanes_here);
+      return (low & Pack<Unit, W>(0xffff)) | convert<std::int32_t>(above) << 16;
     }
-    return unit_row<W>(copy[0], copy[1]);
+  }
+
+  // The units in the first `bytes` bytes of a row along k; the last may be half a pair.
+  template <int W>
+  [[gnu::always_inline]] static Pack<Unit, W> first_units(const std::byte* row, std::int64_t bytes) {
+    constexpr std::int64_t size = sizeof(Unit);
+    Pack<Unit, W> out = load_some<Pack<Unit, W>>(reinterpret_cast<const Unit*>(row), bytes / size);
+    if constexpr (unit_elements<Arithmetic> == 2) {
+      if (bytes < W * size && bytes % size != 0) {
+        std::uint16_t last = 0;
+        __builtin_memcpy(&last, row + bytes / size * size, sizeof last);
+        out.set(static_cast<int>(bytes / size), last);
+      }
+    }
+    return out;
   }
 };
 
