@@ -48,7 +48,7 @@ class Channel {
   Channel(const Member& member, const Site<Policy>& site, std::vector<int> members, int rank, std::uint32_t group)
       : member_(&member),
         site_(site),
-        policy_{&member.world->status(member.rank), member.rank},
+        policy_(&member.world->status(member.rank), member.rank),
         meeting_(site.gate, site.lines, rank, static_cast<int>(members.size())),
         members_(std::move(members)),
         views_(members_.size()),

@@ -97,7 +97,9 @@ struct Native {
   template <class T>
   using atomic = std::atomic<T>;
 
-  Condition* status;
+  Native(Condition* own, int world_rank) : condition(own), rank(world_rank) {}
+
+  Condition* condition;
   int rank;
 
   // How long a sleep lasts before its sleeper looks around.
@@ -108,9 +110,9 @@ struct Native {
   void limit_sleep(std::chrono::nanoseconds limit) { next_sleep = (std::min)(slice, limit); }
   void pause() { os::pause(); }
   void sleep(std::atomic<std::uint64_t>& word, std::uint64_t from) {
-    status->sleeping.store(reinterpret_cast<std::uintptr_t>(&word), std::memory_order_seq_cst);
+    condition->sleeping.store(reinterpret_cast<std::uintptr_t>(&word), std::memory_order_seq_cst);
     os::futex_wait(&word, from, next_sleep);
-    status->sleeping.store(0, std::memory_order_relaxed);
+    condition->sleeping.store(0, std::memory_order_relaxed);
   }
   void wake(std::atomic<std::uint64_t>& word) { os::futex_wake_all(&word); }
 };
