@@ -19,8 +19,8 @@ int main(int argc, char** argv) {
   std::int64_t steps = 2000;
   double lr = 0.05;
   support::Program program("linear_regression", "Fits y = 2 x + 1 by gradient descent.", {&fit});
-  program.flag("steps", steps, "Gradient steps", 1, 1000000);
-  program.flag("lr", lr, "Learning rate", 0, 1);
+  program.flag("--steps", steps, "Gradient steps", 1, 1000000);
+  program.flag("--lr", lr, "Learning rate", 0, 1);
 
   return program.run(argc, argv, [&](support::Report& report) {
     report.begin(fit);

@@ -110,6 +110,12 @@ void Program::flag(const std::string& name, std::string& value, const std::strin
 }
 void Program::flag(const std::string& name, bool& value, const std::string& help) { parser_->app.add_flag(name, value, help); }
 
+void Program::flag(const std::string& name, std::string& value, const std::string& help, const std::vector<std::string>& choices) {
+  parser_->app.add_option(name, value, help)->check(CLI::IsMember(choices))->capture_default_str();
+}
+bool Program::given(const std::string& name) const { return parser_->app.count(name) > 0; }
+bool Program::json() const { return parser_->json; }
+
 int Program::run(int argc, char** argv, const std::function<void(Report&)>& body) {
   occupy_standard_descriptors();
   try {
@@ -126,14 +132,18 @@ int Program::run(int argc, char** argv, const std::function<void(Report&)>& body
     const Stopwatch watch;
     Report report(parser_->json);
     std::string failure;
+    int status = 1;
     try {
       body(report);
+    } catch (const Exit& exit) {
+      failure = exit.what();
+      status = exit.status;
     } catch (const std::exception& error) {
       failure = error.what();
     }
     report.finish(name_, watch.seconds(), failure);
     if (!failure.empty()) fmt::print(stderr, "{}: {}\n", name_, failure);
-    return !failure.empty() ? 1 : report.ok() ? 0 : 3;
+    return !failure.empty() ? status : report.ok() ? 0 : 3;
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}: {}\n", name_, error.what());
     return 1;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,14 @@
 
 namespace support {
 
-// Exit statuses: 0 all checks hold, 1 an error, 2 wrong usage, 3 a check failed.
+// Thrown by a body that must end with a status of its own: 2 for flags that do not fit each other, 128 + the signal after one.
+class Exit : public std::runtime_error {
+ public:
+  Exit(int with, const std::string& why) : std::runtime_error(why), status(with) {}
+  int status;
+};
+
+// Exit statuses: 0 all checks hold, 1 an error, 2 wrong usage, 3 a check failed, or that of an Exit.
 class Program {
  public:
   // The name, one sentence on what it shows, and the parts that it reports.
@@ -25,6 +33,12 @@ class Program {
   void flag(const std::string& name, double& value, const std::string& help, double least, double most);
   void flag(const std::string& name, std::string& value, const std::string& help);
   void flag(const std::string& name, bool& value, const std::string& help);
+  // One of some values.
+  void flag(const std::string& name, std::string& value, const std::string& help, const std::vector<std::string>& choices);
+  // Whether the command line has the flag; once run() has read it.
+  bool given(const std::string& name) const;
+  // Whether the result is one JSON object on standard output, where nothing else may be printed.
+  bool json() const;
 
   // Reads the flags, runs the body and prints its report. Returns the exit status.
   int run(int argc, char** argv, const std::function<void(Report&)>& body);
