@@ -6,11 +6,16 @@
 #include <minitorch/comm/mesh.hpp>
 #include <minitorch/minitorch.hpp>
 #include <minitorch/parallel/axis.hpp>
+#include <minitorch/parallel/clip.hpp>
 #include <minitorch/parallel/collectives.hpp>
 #include <minitorch/parallel/data_parallel.hpp>
+#include <minitorch/parallel/gpt.hpp>
 #include <minitorch/parallel/linear.hpp>
 #include <minitorch/parallel/moves.hpp>
+#include <minitorch/parallel/operations.hpp>
 #include <minitorch/parallel/placement.hpp>
 #include <minitorch/parallel/rules.hpp>
 #include <minitorch/parallel/sharded_parameter.hpp>
+#include <minitorch/parallel/state.hpp>
+#include <minitorch/parallel/transformer.hpp>
 #include <minitorch/parallel/vocab.hpp>

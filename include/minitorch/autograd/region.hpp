@@ -96,7 +96,7 @@ class Replayer final : public Interceptor {
 // Every slot of a region's nodes holds a ticket {region, index}.
 class Region final : public SavedHooks, public std::enable_shared_from_this<Region>, private PassGuest {
  public:
-  explicit Region(bool verify) : verify_(verify), seed_(thread_state.seed), next_stream_(thread_state.next_stream) {}
+  explicit Region(bool verify) : verify_(verify), seed_(thread_state.seed), next_stream_(thread_state.next_stream), batch_(thread_state.batch) {}
 
   // Runs the region again. Its inputs and itself are in it; none of its nodes are.
   std::function<void()> rerun;
@@ -153,6 +153,7 @@ class Region final : public SavedHooks, public std::enable_shared_from_this<Regi
     try {
       const Scoped<&ThreadState::seed> seed(seed_);
       const Scoped<&ThreadState::next_stream> next_stream(next_stream_);
+      const Scoped<&ThreadState::batch> batch(batch_);
       const Scoped<&ThreadState::in_recompute> again(true);
       const EnableGrad recording;
       const HookScope collecting(collector);
@@ -195,6 +196,7 @@ class Region final : public SavedHooks, public std::enable_shared_from_this<Regi
 
   bool verify_, complete_ = false, communicated_ = false;
   std::uint64_t seed_, next_stream_;
+  BatchPlace batch_;
   std::vector<Value> saved_;
 };
 

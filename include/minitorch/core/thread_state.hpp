@@ -7,12 +7,18 @@
 
 namespace minitorch {
 
+// Where this thread's samples lie in the whole batch: dropout draws the numbers of the whole. A total of 0: they are the whole.
+struct BatchPlace {
+  std::int64_t first = 0, local = 0, total = 0;
+};
+
 struct ThreadState {
   bool grad_enabled = true;
   bool anomaly_mode = false;
   bool in_recompute = false;
   std::uint64_t seed = 0;         // key of the counter-based generator
   std::uint64_t next_stream = 0;  // each random operation takes one stream
+  BatchPlace batch;
   std::uint64_t collectives = 0;  // collectives called so far: a region that communicated runs again to its end
 };
 

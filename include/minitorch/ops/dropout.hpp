@@ -8,6 +8,17 @@
 
 namespace minitorch {
 
+// The window of a tensor whose leading dimension is this thread's part of the batch (BatchPlace), or several numbers a sample of it.
+inline kernels::Window batch_window(const Shape& shape) {
+  kernels::Window window = kernels::Window::whole(shape);
+  const BatchPlace& batch = thread_state.batch;
+  if (batch.total == 0 || shape.rank() == 0 || batch.local == 0 || shape[0] % batch.local != 0) return window;
+  const std::int64_t rows = shape[0] / batch.local;
+  window.offset[0] = batch.first * rows;
+  window.global[0] = batch.total * rows;
+  return window;
+}
+
 struct DropoutOp : Operation<DropoutOp> {
   using Operation<DropoutOp>::operator();
   template <Scalar T>
@@ -50,7 +61,7 @@ Tensor<T> DropoutOp::operator()(const Tensor<T>& x, double p, const kernels::Win
 
 template <Scalar T>
 Tensor<T> DropoutOp::operator()(const Tensor<T>& x, double p) const {
-  return (*this)(x, p, kernels::Window::whole(x.shape()));
+  return (*this)(x, p, batch_window(x.shape()));
 }
 
 }  // namespace minitorch

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include <minitorch/nn/linear.hpp>
 #include <minitorch/ops/linear.hpp>
 #include <minitorch/parallel/moves.hpp>
 #include <minitorch/parallel/rules.hpp>
@@ -64,9 +65,9 @@ Tensor<A> add_once(const Tensor<A>& x, const Tensor<W>& bias, bool first) {
 template <Scalar T>
 class ColumnLinear {
  public:
-  ColumnLinear(const Axis& axis, std::int64_t in, std::int64_t out, bool with_bias = true) {
-    weight = sharded_parameter<T>(axis, {out, in}, 0, nn::Init::fan_in(in));
-    if (with_bias) bias = sharded_parameter<T>(axis, {out}, 0, nn::Init::fan_in(in));
+  ColumnLinear(const Axis& axis, std::int64_t in, std::int64_t out, const nn::LinearOptions& options = {}) {
+    weight = sharded_parameter<T>(axis, {out, in}, 0, options.weight_init.value_or(nn::Init::fan_in(in)));
+    if (options.bias) bias = sharded_parameter<T>(axis, {out}, 0, options.bias_init.value_or(nn::Init::fan_in(in)));
   }
 
   template <Scalar A, AxisName Name>
@@ -97,9 +98,9 @@ class ColumnLinear {
 template <Scalar T>
 class RowLinear {
  public:
-  RowLinear(const Axis& axis, std::int64_t in, std::int64_t out, bool with_bias = true) {
-    weight = sharded_parameter<T>(axis, {out, in}, 1, nn::Init::fan_in(in));
-    if (with_bias) bias = nn::parameter<T>({out}, nn::Init::fan_in(in));
+  RowLinear(const Axis& axis, std::int64_t in, std::int64_t out, const nn::LinearOptions& options = {}) {
+    weight = sharded_parameter<T>(axis, {out, in}, 1, options.weight_init.value_or(nn::Init::fan_in(in)));
+    if (options.bias) bias = nn::parameter<T>({out}, options.bias_init.value_or(nn::Init::fan_in(in)));
   }
 
   template <Scalar A, AxisName Name>

@@ -57,6 +57,14 @@ class Placed {
   // The shape of one part.
   const Shape& shape() const { return parts_.front().shape(); }
 
+  // The values in another scalar type.
+  template <Scalar U>
+  Placed<U, P, Name> to() const {
+    std::vector<typename Placed<U, P, Name>::Part> parts;
+    for (const Part& part : parts_) parts.push_back(part.template to<typename Placed<U, P, Name>::Part::value_type>());
+    return {axis_, std::move(parts)};
+  }
+
   T item() const {
     static_assert(std::same_as<P, Invariant>,
                   "item: only an Invariant value is the same number on every rank; all_reduce a Partial or all_gather a Sharded one first");
