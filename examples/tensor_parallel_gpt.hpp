@@ -74,7 +74,7 @@ inline std::vector<GPTCounts> read_by_ranks(int ranks, mt::nn::GPT<float>& whole
 
 inline void tensor_parallel_gpt(support::Report& report, const GPTOptions& options) {
   const mt::train::World world = mt::train::make_world(1);
-  const mt::train::Vocabulary vocabulary(world.training + world.validation);
+  const mt::train::Vocabulary vocabulary({world.training, world.validation});
   const auto training = vocabulary.encode(world.training), validation = vocabulary.encode(world.validation);
   mt::manual_seed(model_seed);
   mt::nn::GPT<float> model({.vocabulary = vocabulary.size(), .context = gpt_context, .layers = 2, .dim = 64, .heads = 4});

@@ -183,7 +183,7 @@ class Channel {
       return claim(Failure::timeout, member_->rank, ErrorClass::timeout,
                    concat(print_, " timed out after ", std::chrono::duration_cast<std::chrono::milliseconds>(now - *waiting_since_).count(),
                           " ms: ", missing()));
-    policy_.limit_sleep(deadline_ > deadline_.zero() ? deadline_ - (now - *waiting_since_) : std::chrono::nanoseconds::max());
+    policy_.limit_sleep(deadline_ > deadline_.zero() ? deadline_ - (now - *waiting_since_) : (std::chrono::nanoseconds::max)());
     return false;
   }
 

@@ -46,7 +46,7 @@ class Group final : public Communicator {
 
   Work start(const Call& call) override {
     const int k = next_slot_;
-    next_slot_ = (next_slot_ + 1) % Layout<Policy>::slots;
+    next_slot_ = (next_slot_ + 1) % Layout<Policy>::slot_count;
     Slot& slot = slots_[static_cast<std::size_t>(k)];
     settle(slot);
     if (slot.channel == nullptr)
@@ -122,7 +122,7 @@ class Group final : public Communicator {
   Layout<Policy> layout_;
   std::uint32_t id_, splits_ = 0;
   Channel<Policy> channel_;
-  std::array<Slot, Layout<Policy>::slots> slots_;
+  std::array<Slot, Layout<Policy>::slot_count> slots_;
   int next_slot_ = 0;
   std::map<int, std::unique_ptr<Channel<Policy>>> pairs_;  // by peer
 };

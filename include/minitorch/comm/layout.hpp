@@ -6,18 +6,18 @@
 
 namespace minitorch::comm {
 
-// From the base: how many ranks still use it; the group's channel; the slots of calls that have begun; one channel a pair of ranks for
+// From the base: how many ranks still use it; the group's channel; the slot_count of calls that have begun; one channel a pair of ranks for
 // send and recv; then the staging of the group's channel and of the pairs, whose pages come when they are first used.
 template <class Policy>
 class Layout {
  public:
-  static constexpr int slots = 8;  // calls that can be under way at the same time
+  static constexpr int slot_count = 8;  // calls that can be under way at the same time
 
   explicit Layout(int ranks) : ranks_(ranks), pairs_(std::int64_t{ranks} * (ranks - 1) / 2) {}
 
   std::int64_t chunk() const { return (std::max)(std::int64_t{1} << 16, (std::int64_t{1} << 20) / ranks_ / page * page); }
   // What must have pages from the start.
-  std::int64_t control_bytes() const { return rounded(users_bytes + (1 + slots) * gate_bytes(ranks_) + pairs_ * gate_bytes(2)); }
+  std::int64_t control_bytes() const { return rounded(users_bytes + (1 + slot_count) * gate_bytes(ranks_) + pairs_ * gate_bytes(2)); }
   std::int64_t bytes() const { return control_bytes() + 2 * ranks_ * chunk() + pairs_ * 4 * pair_chunk; }
 
   // Begins the life of a group whose gates take `epoch` as already committed.
@@ -25,7 +25,7 @@ class Layout {
     std::memset(base, 0, static_cast<std::size_t>(control_bytes()));
     users(base).store(static_cast<std::uint32_t>(ranks_), std::memory_order_relaxed);
     site(base).gate->open(epoch, static_cast<std::uint32_t>(ranks_));
-    for (int k = 0; k < slots; ++k) slot(base, k).gate->open(epoch, static_cast<std::uint32_t>(ranks_));
+    for (int k = 0; k < slot_count; ++k) slot(base, k).gate->open(epoch, static_cast<std::uint32_t>(ranks_));
     for (int j = 1; j < ranks_; ++j)
       for (int i = 0; i < j; ++i) pair(base, i, j).gate->open(epoch, 2);
   }
@@ -36,7 +36,7 @@ class Layout {
   // i < j.
   Site<Policy> pair(std::byte* base, int i, int j) const {
     const std::int64_t k = std::int64_t{j} * (j - 1) / 2 + i;
-    return make(base + users_bytes + (1 + slots) * gate_bytes(ranks_) + k * gate_bytes(2),
+    return make(base + users_bytes + (1 + slot_count) * gate_bytes(ranks_) + k * gate_bytes(2),
                 base + control_bytes() + 2 * ranks_ * chunk() + k * 4 * pair_chunk, pair_chunk);
   }
 

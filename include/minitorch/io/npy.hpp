@@ -62,7 +62,7 @@ inline Shape npy_shape(std::string_view tuple, std::string_view what) {
   return shape;
 }
 
-// Column-major elements in row-major order.
+// Column-version elements in row-version order.
 inline std::string row_major(std::string_view data, const Shape& shape, std::int64_t size) {
   std::string out(data.size(), '\0');
   const std::int64_t count = shape.numel();
@@ -80,12 +80,12 @@ inline std::string row_major(std::string_view data, const Shape& shape, std::int
 
 }  // namespace detail
 
-// Reads an array; column-major ones are transposed, integers become int64. Throws IoError.
+// Reads an array; column-version ones are transposed, integers become int64. Throws IoError.
 inline AnyTensor decode_npy(std::string_view file, std::string_view what = "npy") {
   if (file.size() < 10 || file.substr(0, 6) != "\x93NUMPY") fail<IoError>(what, ": not an .npy file");
-  const int major = file[6];
-  const std::size_t start = major == 1 ? 10 : 12;
-  if (major < 1 || major > 3 || file.size() < start) fail<IoError>(what, ": version ", major, " is not supported");
+  const int version = file[6];
+  const std::size_t start = version == 1 ? 10 : 12;
+  if (version < 1 || version > 3 || file.size() < start) fail<IoError>(what, ": version ", version, " is not supported");
   std::size_t length = 0;
   for (std::size_t i = start; i-- > 8;) length = length << 8 | static_cast<unsigned char>(file[i]);
   if (length > file.size() - start) fail<IoError>(what, ": a header of ", length, " bytes does not fit into a file of ", file.size());

@@ -32,12 +32,12 @@ class Sequential : detail::MoveOnly {
   }
 
  private:
-  template <std::size_t I, class X>
+  template <std::size_t Index, class X>
   auto run(const X& x) const {
-    if constexpr (I + 1 == sizeof...(Parts))
-      return std::get<I>(parts)(x);
+    if constexpr (Index + 1 == sizeof...(Parts))
+      return std::get<Index>(parts)(x);
     else
-      return run<I + 1>(std::get<I>(parts)(x));
+      return run<Index + 1>(std::get<Index>(parts)(x));
   }
 };
 

@@ -60,8 +60,8 @@ class Optimizer {
       if (!gradient.defined()) return;
       ++state.step;
       Rule::template with_update<Wide>(options, state.step, [&](auto count, auto f) {
-        state.slots.resize((std::max)(state.slots.size(), static_cast<std::size_t>(count())));
-        for (Tensor<Wide>& slot : state.slots)
+        state.moments.resize((std::max)(state.moments.size(), static_cast<std::size_t>(count())));
+        for (Tensor<Wide>& slot : state.moments)
           if (!slot.defined()) slot = zeros<Wide>(parameter.tensor.shape());
         update(parameter.tensor, gradient, state, f, std::make_index_sequence<count()>{});
       });
@@ -89,7 +89,7 @@ class Optimizer {
     for_each([&](NamedParameter<T>& parameter, State& state, const Options&) {
       if (state.step == 0) return;
       out.add(parameter.name + ".step", scalar<std::int64_t>(state.step));
-      for (std::size_t i = 0; i < state.slots.size(); ++i) out.add(parameter.name + '.' + Rule::states[i], state.slots[i]);
+      for (std::size_t i = 0; i < state.moments.size(); ++i) out.add(parameter.name + '.' + Rule::states[i], state.moments[i]);
       if (state.master.defined()) out.add(parameter.name + ".master", state.master);
     });
     return out;
@@ -124,7 +124,7 @@ class Optimizer {
       for (const char* name : Rule::states) {
         Tensor<Wide> slot;
         take(parameter.name + '.' + name, parameter.tensor.shape(), slot);
-        if (slot.defined()) state.slots.push_back(std::move(slot));
+        if (slot.defined()) state.moments.push_back(std::move(slot));
       }
       if constexpr (is_narrow<T>) take(parameter.name + ".master", parameter.tensor.shape(), state.master);
     });
@@ -139,7 +139,7 @@ class Optimizer {
  private:
   struct State {
     std::int64_t step = 0;
-    std::vector<Tensor<Wide>> slots;
+    std::vector<Tensor<Wide>> moments;
     Tensor<Wide> master;
   };
 
@@ -181,10 +181,10 @@ class Optimizer {
       for (NamedParameter<T>& parameter : group.parameters) f(parameter, states_[next++], std::as_const(group.options));
   }
 
-  template <class F, std::size_t... I>
-  static void update(Tensor<T>& parameter, const Tensor<Wide>& gradient, State& state, F f, std::index_sequence<I...>) {
+  template <class F, std::size_t... Index>
+  static void update(Tensor<T>& parameter, const Tensor<Wide>& gradient, State& state, F f, std::index_sequence<Index...>) {
     const std::int64_t n = parameter.numel();
-    const std::array<Wide*, sizeof...(I)> slots{state.slots[I].mutable_data()...};
+    const std::array<Wide*, sizeof...(Index)> moments{state.moments[Index].mutable_data()...};
     if constexpr (is_narrow<T>) {
       refresh_master(parameter, state);
       Wide* master = state.master.mutable_data();
@@ -194,12 +194,12 @@ class Optimizer {
             const auto next = f(p, g, s...);
             return std::tuple_cat(std::make_tuple(std::get<0>(next)), next);
           },
-          std::make_tuple(parameter.mutable_data(), master, slots[I]...), static_cast<const Wide*>(master), gradient.data(),
-          static_cast<const Wide*>(slots[I])...);
+          std::make_tuple(parameter.mutable_data(), master, moments[Index]...), static_cast<const Wide*>(master), gradient.data(),
+          static_cast<const Wide*>(moments[Index])...);
     } else {
       T* data = parameter.mutable_data();
-      kernels::map(n, f, std::make_tuple(data, slots[I]...), static_cast<const T*>(data), gradient.data(),
-                   static_cast<const Wide*>(slots[I])...);
+      kernels::map(n, f, std::make_tuple(data, moments[Index]...), static_cast<const T*>(data), gradient.data(),
+                   static_cast<const Wide*>(moments[Index])...);
     }
   }
 

@@ -54,13 +54,13 @@ class DataParallel {
   }
 
   // Adds the gradients of `loss`, the sum over `count` samples of this rank. The last call before finish() reduces buckets as it goes;
-  // `last` says that it is the last one.
+  // `is_last` says that it is.
   template <Scalar L>
-  void backward(const Tensor<L>& loss, double count, bool last = true) {
+  void backward(const Tensor<L>& loss, double count, bool is_last = true) {
     State& s = *state_;
     s.buckets.attach();
     const bool tree = s.axis.local_shards() > 1;
-    if (last && !tree) s.buckets.expect();
+    if (is_last && !tree) s.buckets.expect();
     loss.backward();
     s.sum.loss += static_cast<double>(loss.item());
     s.sum.count += count;
