@@ -4,7 +4,7 @@
 // Run: scripts/demo activation_checkpoint [--batch 16] [--large-batch 1024] [--blocks 4] [--width 64] [--inner 256] [--json]
 // Prints the bytes and entries of a plain and of a checkpointed pass, whether their results are equal, and what each costs.
 
-#include <examples/activation_checkpoint.hpp>
+#include <examples/parts/activation_checkpoint.hpp>
 #include <examples/support/program.hpp>
 
 int main(int argc, char** argv) {

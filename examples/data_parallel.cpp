@@ -4,8 +4,8 @@
 // Run: scripts/demo data_parallel [--ranks 2] [--samples 5] [--lr 0.01] [--json]
 // Prints weight and bias after one step by three routes beside those of one process, and what happens when a rank fails.
 
-#include <examples/data_parallel.hpp>
-#include <examples/rank_failures.hpp>
+#include <examples/parts/data_parallel.hpp>
+#include <examples/parts/rank_failures.hpp>
 #include <examples/support/program.hpp>
 
 int main(int argc, char** argv) {

@@ -4,13 +4,12 @@
 // Run: scripts/demo [--json]
 // Prints every number beside the one it must be; the parts are examples of their own, with flags.
 
-#include <examples/activation_checkpoint.hpp>
-#include <examples/data_parallel.hpp>
-#include <examples/mixed_precision.hpp>
-#include <examples/questions_measured.hpp>
-#include <examples/questions_reckoned.hpp>
-#include <examples/rank_failures.hpp>
-#include <examples/split_products.hpp>
+#include <examples/parts/activation_checkpoint.hpp>
+#include <examples/parts/data_parallel.hpp>
+#include <examples/parts/mixed_precision.hpp>
+#include <examples/parts/nine_questions.hpp>
+#include <examples/parts/rank_failures.hpp>
+#include <examples/parts/split_products.hpp>
 #include <examples/support/program.hpp>
 
 int main(int argc, char** argv) {

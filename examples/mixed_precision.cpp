@@ -4,7 +4,7 @@
 // Run: scripts/demo mixed_precision [--json]
 // Prints three numbers in three types with their bits, and the types and errors of a Linear<float> on bfloat16.
 
-#include <examples/mixed_precision.hpp>
+#include <examples/parts/mixed_precision.hpp>
 #include <examples/support/program.hpp>
 
 int main(int argc, char** argv) {

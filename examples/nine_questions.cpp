@@ -4,8 +4,7 @@
 // Run: scripts/demo nine_questions [--peak 100] [--bandwidth 2] [--intensity 5] [--parameters 1e9] ... [--json]
 // Prints the answers, with those of the usual inputs beside their references, and what the usual mistakes give.
 
-#include <examples/questions_measured.hpp>
-#include <examples/questions_reckoned.hpp>
+#include <examples/parts/nine_questions.hpp>
 #include <examples/support/program.hpp>
 
 int main(int argc, char** argv) {

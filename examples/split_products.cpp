@@ -4,7 +4,7 @@
 // Run: scripts/demo split_products [--column-parts 3] [--row-parts 2] [--json]
 // Prints the largest difference between the product in parts and the whole one, for the value and the gradient.
 
-#include <examples/split_products.hpp>
+#include <examples/parts/split_products.hpp>
 #include <examples/support/program.hpp>
 
 int main(int argc, char** argv) {

@@ -1,44 +1,43 @@
 // What 16 bits keep of a number, and a layer that computes in bfloat16 while its parameters stay float.
 // SPDX-License-Identifier: MIT
-#pragma once
-
+#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <string>
 
 #include <fmt/format.h>
-#include <examples/support/report.hpp>
+#include <examples/parts/mixed_precision.hpp>
 #include <minitorch/minitorch.hpp>
 
 namespace examples {
 
 namespace mt = minitorch;
 
-inline const support::Part mixed_precision_part{"mixed_precision",
-                                                "Precision: what a type keeps, and who has which type",
-                                                {{"float_1_001", "1.001 as float"},
-                                                 {"half_1_001", "1.001 as half"},
-                                                 {"half_1_001_bits", "its bits"},
-                                                 {"bfloat16_1_001", "1.001 as bfloat16"},
-                                                 {"bfloat16_1_001_bits", "its bits"},
-                                                 {"float_70000", "70000 as float"},
-                                                 {"half_70000", "70000 as half"},
-                                                 {"half_70000_bits", "its bits"},
-                                                 {"bfloat16_70000", "70000 as bfloat16"},
-                                                 {"bfloat16_70000_bits", "its bits"},
-                                                 {"float_1e_8", "1e-8 as float"},
-                                                 {"half_1e_8", "1e-8 as half"},
-                                                 {"half_1e_8_bits", "its bits"},
-                                                 {"bfloat16_1e_8", "1e-8 as bfloat16"},
-                                                 {"bfloat16_1e_8_bits", "its bits"},
-                                                 {"output_type", "Linear<float>(8, 4) of a bfloat16 input: its output"},
-                                                 {"weight_type", "its weight"},
-                                                 {"weight_gradient_type", "its weight's gradient"},
-                                                 {"input_gradient_type", "its input's gradient, summed in float"},
-                                                 {"gradients_finite", "all gradients are finite"},
-                                                 {"relative_error", "largest error of the output, relative to float"},
-                                                 {"autocast_type", "as<bfloat16>(linear) of a float input: its output"}}};
+const support::Part mixed_precision_part{"mixed_precision",
+                                         "Precision: what a type keeps, and who has which type",
+                                         {{"float_1_001", "1.001 as float"},
+                                          {"half_1_001", "1.001 as half"},
+                                          {"half_1_001_bits", "its bits"},
+                                          {"bfloat16_1_001", "1.001 as bfloat16"},
+                                          {"bfloat16_1_001_bits", "its bits"},
+                                          {"float_70000", "70000 as float"},
+                                          {"half_70000", "70000 as half"},
+                                          {"half_70000_bits", "its bits"},
+                                          {"bfloat16_70000", "70000 as bfloat16"},
+                                          {"bfloat16_70000_bits", "its bits"},
+                                          {"float_1e_8", "1e-8 as float"},
+                                          {"half_1e_8", "1e-8 as half"},
+                                          {"half_1e_8_bits", "its bits"},
+                                          {"bfloat16_1e_8", "1e-8 as bfloat16"},
+                                          {"bfloat16_1e_8_bits", "its bits"},
+                                          {"output_type", "Linear<float>(8, 4) of a bfloat16 input: its output"},
+                                          {"weight_type", "its weight"},
+                                          {"weight_gradient_type", "its weight's gradient"},
+                                          {"input_gradient_type", "its input's gradient, summed in float"},
+                                          {"gradients_finite", "all gradients are finite"},
+                                          {"relative_error", "largest error of the output, relative to float"},
+                                          {"autocast_type", "as<bfloat16>(linear) of a float input: its output"}}};
 
 template <class T>
 std::string bits(T value) {
@@ -58,8 +57,8 @@ bool all_finite(const mt::Tensor<T>& x) {
 }
 
 // One number through the three types: value and bits beside what IEEE 754 rounding gives.
-inline void show_number(support::Report& report, const std::string& name, float number, double as_half, const char* half_bits,
-                        double as_bf16, const char* bf16_bits) {
+void show_number(support::Report& report, const std::string& name, float number, double as_half, const char* half_bits, double as_bf16,
+                 const char* bf16_bits) {
   const auto x = mt::tensor<float>({number});
   const mt::half h = x.to<mt::half>().item();
   const mt::bfloat16 b = x.to<mt::bfloat16>().item();
@@ -70,7 +69,7 @@ inline void show_number(support::Report& report, const std::string& name, float 
   report.check("bfloat16_" + name + "_bits", bits(b), bf16_bits);
 }
 
-inline void mixed_precision(support::Report& report) {
+void mixed_precision(support::Report& report) {
   report.begin(mixed_precision_part);
   show_number(report, "1_001", 1.001f, 1.0009765625, "0x3c01", 1, "0x3f80");
   show_number(report, "70000", 70000.0f, HUGE_VAL, "0x7c00", 70144, "0x4789");

@@ -1,41 +1,41 @@
 // Questions 5 to 9 about training at scale: their answers measured in small.
 // SPDX-License-Identifier: MIT
-#pragma once
-
 #include <cmath>
 #include <limits>
 
-#include <examples/activation_checkpoint.hpp>
-#include <examples/data_parallel.hpp>
-#include <examples/mixed_precision.hpp>
-#include <examples/split_products.hpp>
+#include <examples/parts/data_parallel.hpp>
+#include <examples/parts/nine_questions.hpp>
+#include <examples/parts/residual_pass.hpp>
+#include <examples/parts/split_products.hpp>
+#include <minitorch/parallel.hpp>
 
 namespace examples {
 
-inline const support::Part questions_measured_part{
-    "questions_measured",
-    "Nine questions, 5 to 9",
-    {{"q5_sum", "5  summing reduction, rank r gives S_r / N"},
-     {"q5_average", "   averaging reduction, rank r gives S_r W / N"},
-     {"q5_factor_forgotten", "   the wrong way: S_r W / N summed"},
-     {"q6_entries", "6  checkpointed over plain: entries"},
-     {"q6_flops", "   floating-point operations of products"},
-     {"q6_time", "   time"},
-     {"q6_saved_bytes", "   saved bytes"},
-     {"q6_resident", "   growth of resident memory"},
-     {"q7_columns_concatenated", "7  column-split products concatenated, difference"},
-     {"q7_rows_summed", "   row-split products summed, difference"},
-     {"q8_model_bytes", "8  model, gradients and Adam's state, bytes on each of 1, 2, 4 ranks"},
-     {"q8_activation_bytes", "   activations saved, bytes on each of 1, 2, 4 ranks"},
-     {"q9_half_60000", "9  60000 as half"},
-     {"q9_float_update", "   float after an update that overflows"},
-     {"q9_float_input", "   float layer on an input that is not a number"}}};
+namespace mt = minitorch;
+
+const support::Part questions_measured_part{"questions_measured",
+                                            "Nine questions, 5 to 9",
+                                            {{"q5_sum", "5  summing reduction, rank r gives S_r / N"},
+                                             {"q5_average", "   averaging reduction, rank r gives S_r W / N"},
+                                             {"q5_factor_forgotten", "   the wrong way: S_r W / N summed"},
+                                             {"q6_entries", "6  checkpointed over plain: entries"},
+                                             {"q6_flops", "   floating-point operations of products"},
+                                             {"q6_time", "   time"},
+                                             {"q6_saved_bytes", "   saved bytes"},
+                                             {"q6_resident", "   growth of resident memory"},
+                                             {"q7_columns_concatenated", "7  column-split products concatenated, difference"},
+                                             {"q7_rows_summed", "   row-split products summed, difference"},
+                                             {"q8_model_bytes", "8  model, gradients and Adam's state, bytes on each of 1, 2, 4 ranks"},
+                                             {"q8_activation_bytes", "   activations saved, bytes on each of 1, 2, 4 ranks"},
+                                             {"q9_half_60000", "9  60000 as half"},
+                                             {"q9_float_update", "   float after an update that overflows"},
+                                             {"q9_float_input", "   float layer on an input that is not a number"}}};
 
 // What one of `ranks` data parallel ranks holds: its model with gradients and Adam's state, and what its forward pass saves.
 struct Held {
   std::int64_t model, activations;
 };
-inline Held held_by_a_rank(mt::Communicator& comm, std::int64_t batch) {
+Held held_by_a_rank(mt::Communicator& comm, std::int64_t batch) {
   mt::manual_seed(8);
   const std::int64_t before = mt::live_bytes();
   mt::nn::MLP<float> model(64, 256, 64);
@@ -61,7 +61,7 @@ inline Held held_by_a_rank(mt::Communicator& comm, std::int64_t batch) {
   return held;
 }
 
-inline void questions_measured(support::Report& report) {
+void questions_measured(support::Report& report) {
   report.begin(questions_measured_part);
   const DataParallelExample two;
   const std::vector<double> right{0.5, 0.14};

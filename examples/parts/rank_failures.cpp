@@ -1,7 +1,5 @@
 // What the parent and the other ranks learn when a rank does not start, throws or is killed; and the logs of ranks.
 // SPDX-License-Identifier: MIT
-#pragma once
-
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,23 +14,23 @@
 #include <string>
 
 #include <fmt/format.h>
-#include <examples/support/report.hpp>
+#include <examples/parts/rank_failures.hpp>
 #include <minitorch/parallel.hpp>
 
 namespace examples {
 
 namespace mt = minitorch;
 
-inline const support::Part rank_failures_part{"rank_failures",
-                                              "Ranks that fail",
-                                              {{"start_timeout_seconds", "seconds that ranks have to start"},
-                                               {"start_timeout", "a rank that does not start"},
-                                               {"log_rank_0", "the log of rank 0"},
-                                               {"log_rank_1", "the log of rank 1"},
-                                               {"exception", "rank 1 throws, rank 0 waits: the parent gets"},
-                                               {"killed", "rank 1 is killed, rank 0 waits: the parent gets"},
-                                               {"mismatch", "ranks that call different things"},
-                                               {"nothing_left", "no child process is left"}}};
+const support::Part rank_failures_part{"rank_failures",
+                                       "Ranks that fail",
+                                       {{"start_timeout_seconds", "seconds that ranks have to start"},
+                                        {"start_timeout", "a rank that does not start"},
+                                        {"log_rank_0", "the log of rank 0"},
+                                        {"log_rank_1", "the log of rank 1"},
+                                        {"exception", "rank 1 throws, rank 0 waits: the parent gets"},
+                                        {"killed", "rank 1 is killed, rank 0 waits: the parent gets"},
+                                        {"mismatch", "ranks that call different things"},
+                                        {"nothing_left", "no child process is left"}}};
 
 // A directory that is gone when the scope ends.
 class TemporaryDirectory {
@@ -54,8 +52,8 @@ class TemporaryDirectory {
 };
 
 // While true, processes forked from this one sleep before they do anything.
-inline std::atomic<bool> children_oversleep{false};
-inline void oversleep() {
+std::atomic<bool> children_oversleep{false};
+void oversleep() {
   if (children_oversleep) ::sleep(60);
 }
 
@@ -72,7 +70,7 @@ std::string caught(const mt::LaunchOptions& options, F f) {
   return "no error";
 }
 
-inline void rank_failures(support::Report& report) {
+void rank_failures(support::Report& report) {
   using namespace std::chrono_literals;
   report.begin(rank_failures_part);
   const mt::LaunchOptions defaults;

@@ -1,64 +1,44 @@
 // Splits of a product: by the right operand's columns, whose products are concatenated, and by its rows, whose products are summed.
 // SPDX-License-Identifier: MIT
-#pragma once
-
-#include <cstdint>
-#include <vector>
-
-#include <examples/support/report.hpp>
-#include <minitorch/minitorch.hpp>
+#include <examples/parts/split_products.hpp>
 
 namespace examples {
 
 namespace mt = minitorch;
 
-inline const support::Part split_products_part{"split_products",
-                                               "Splits of a product x w",
-                                               {{"whole", "first number of the whole product"},
-                                                {"columns", "columns of w in parts, products concatenated"},
-                                                {"rows", "rows of w in parts, products summed"},
-                                                {"columns_gradient", "gradient of w, columns in parts"},
-                                                {"rows_gradient", "gradient of w, rows in parts"},
-                                                {"columns_summed", "the wrong way: column products summed, first number"}}};
+const support::Part split_products_part{"split_products",
+                                        "Splits of a product x w",
+                                        {{"whole", "first number of the whole product"},
+                                         {"columns", "columns of w in parts, products concatenated"},
+                                         {"rows", "rows of w in parts, products summed"},
+                                         {"columns_gradient", "gradient of w, columns in parts"},
+                                         {"rows_gradient", "gradient of w, rows in parts"},
+                                         {"columns_summed", "the wrong way: column products summed, first number"}}};
 
-struct SplitOptions {
-  int rows = 3, inner = 4, columns = 6;  // x [rows, inner], w [inner, columns]
-  int column_parts = 3, row_parts = 2;
+void SplitOptions::flags(support::Program& program) {
+  program.flag("column-parts", column_parts, "Parts that the columns of w are cut into, a divisor of 6", 1, 6);
+  program.flag("row-parts", row_parts, "Parts that the rows of w are cut into, a divisor of 4", 1, 4);
+}
 
-  template <class Program>
-  void flags(Program& program) {
-    program.flag("--column-parts", column_parts, "Parts that the columns of w are cut into, a divisor of 6", 1, 6);
-    program.flag("--row-parts", row_parts, "Parts that the rows of w are cut into, a divisor of 4", 1, 4);
-  }
-};
-
-// Numbers that are no small integers, so that the order of a sum would show.
-inline mt::Tensor<double> some_matrix(std::int64_t rows, std::int64_t columns) {
+mt::Tensor<double> some_matrix(std::int64_t rows, std::int64_t columns) {
   const auto i = mt::arange<double>(1, static_cast<double>(rows * columns) + 1);
   return mt::no_grad([&] { return mt::tanh(1.7 * i) / i; }).reshape({rows, columns});
 }
 
-// x [m, k] times w [k, n], whose columns are cut: every part has all of x and some columns of the result.
-inline mt::Tensor<double> by_columns(const mt::Tensor<double>& x, const mt::Tensor<double>& w, int parts) {
+mt::Tensor<double> by_columns(const mt::Tensor<double>& x, const mt::Tensor<double>& w, int parts) {
   std::vector<mt::Tensor<double>> products;
   for (const auto& slice : mt::chunk(w, parts, 1)) products.push_back(mt::matmul(x, slice));
   return mt::concatenate(products, 1);
 }
 
-// The same with w's rows and x's columns cut: every part has a summand of the whole result.
-inline mt::Tensor<double> by_rows(const mt::Tensor<double>& x, const mt::Tensor<double>& w, int parts) {
+mt::Tensor<double> by_rows(const mt::Tensor<double>& x, const mt::Tensor<double>& w, int parts) {
   const auto left = mt::chunk(x, parts, 1), right = mt::chunk(w, parts, 0);
   mt::Tensor<double> sum = mt::matmul(left[0], right[0]);
   for (std::size_t i = 1; i < left.size(); ++i) sum = sum + mt::matmul(left[i], right[i]);
   return sum;
 }
 
-template <class T>
-std::vector<double> numbers(const mt::Tensor<T>& x) {
-  return {x.values().begin(), x.values().end()};
-}
-
-inline void split_products(support::Report& report, const SplitOptions& options) {
+void split_products(support::Report& report, const SplitOptions& options) {
   const auto x = some_matrix(options.rows, options.inner);
   // The product by f, and the gradient of w of the sum of its squares.
   const auto run = [&](auto f) {

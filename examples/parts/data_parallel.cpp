@@ -1,16 +1,12 @@
 // Data parallel training: every rank has some samples, all take the step that the whole batch would take.
 // SPDX-License-Identifier: MIT
-#pragma once
-
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <set>
-#include <vector>
 
 #include <fmt/format.h>
-#include <examples/support/report.hpp>
+#include <examples/parts/data_parallel.hpp>
 #include <minitorch/minitorch.hpp>
 #include <minitorch/parallel.hpp>
 
@@ -18,41 +14,24 @@ namespace examples {
 
 namespace mt = minitorch;
 
-inline const support::Part data_parallel_part{"data_parallel",
-                                              "Synchronised gradients: forked processes, shared memory, one step of SGD on y = 2x + 1",
-                                              {{"whole_batch", "whole batch, one process: weight and bias"},
-                                               {"whole_batch_bits", "their bits"},
-                                               {"samples", "samples that each rank has"},
-                                               {"processes", "distinct processes, none of them this one"},
-                                               {"sum_of_sums", "rank 0, gradients S_r / N summed"},
-                                               {"sum_of_sums_equal", "all ranks bitwise equal"},
-                                               {"average_of_scaled", "rank 0, gradients S_r W / N averaged"},
-                                               {"average_of_scaled_equal", "all ranks bitwise equal"},
-                                               {"average_of_means", "the wrong way: means of the ranks averaged"},
-                                               {"average_of_means_wrong", "which is not the step of the whole batch"}}};
+const support::Part data_parallel_part{"data_parallel",
+                                       "Synchronised gradients: forked processes, shared memory, one step of SGD on y = 2x + 1",
+                                       {{"whole_batch", "whole batch, one process: weight and bias"},
+                                        {"whole_batch_bits", "their bits"},
+                                        {"samples", "samples that each rank has"},
+                                        {"processes", "distinct processes, none of them this one"},
+                                        {"sum_of_sums", "rank 0, gradients S_r / N summed"},
+                                        {"sum_of_sums_equal", "all ranks bitwise equal"},
+                                        {"average_of_scaled", "rank 0, gradients S_r W / N averaged"},
+                                        {"average_of_scaled_equal", "all ranks bitwise equal"},
+                                        {"average_of_means", "the wrong way: means of the ranks averaged"},
+                                        {"average_of_means_wrong", "which is not the step of the whole batch"}}};
 
-struct DataParallelExample {
-  int ranks = 2, samples = 5;
-  double lr = 0.01;
-
-  template <class Program>
-  void flags(Program& program) {
-    program.flag("--ranks", ranks, "Processes that share the samples", 1, 64);
-    program.flag("--samples", samples, "Samples x = 1, 2, ..., y = 2x + 1", 1, 100000);
-    program.flag("--lr", lr, "Learning rate", 0.0, 1.0);
-  }
-  bool is_default() const { return ranks == 2 && samples == 5 && lr == 0.01; }
-  // The samples of a rank are [first(r), first(r + 1)).
-  std::int64_t first(int rank) const { return std::int64_t{samples} * rank / ranks; }
-};
-
-// How the gradients of ranks become one. With S_r the gradient of the sum of a rank's losses, N the samples of all and W the ranks:
-enum class Route {
-  sum_of_sums,        // the sum of S_r / N
-  average_of_scaled,  // the average of S_r W / N
-  average_of_means,   // the average of S_r / N_r: wrong unless all ranks have as many samples
-  sum_of_scaled,      // the sum of S_r W / N: wrong, W times too much
-};
+void DataParallelExample::flags(support::Program& program) {
+  program.flag("ranks", ranks, "Processes that share the samples", 1, 64);
+  program.flag("samples", samples, "Samples x = 1, 2, ..., y = 2x + 1", 1, 100000);
+  program.flag("lr", lr, "Learning rate", 0.0, 1.0);
+}
 
 // One step from zero on samples [first, last); reduce(loss sum, own count) gives the loss, combine(gradient) makes it that of all.
 template <class Loss, class Combine>
@@ -68,13 +47,12 @@ std::vector<double> step(const DataParallelExample& example, std::int64_t first,
   return {model.weight.item(), model.bias.item()};
 }
 
-inline std::vector<double> whole_batch_step(const DataParallelExample& example) {
+std::vector<double> whole_batch_step(const DataParallelExample& example) {
   const auto mean = [](const auto& sum, std::int64_t count) { return sum / count; };
   return step(example, 0, example.samples, mean, [](const auto&) {});
 }
 
-// The same on a rank that has a part of the samples.
-inline std::vector<double> rank_step(const DataParallelExample& example, mt::Communicator& comm, Route route) {
+std::vector<double> rank_step(const DataParallelExample& example, mt::Communicator& comm, Route route) {
   const auto loss_of = [&](const auto& sum, std::int64_t own) {
     std::vector<std::int64_t> count{own};
     comm.all_reduce(count);  // the ranks agree on N
@@ -87,7 +65,7 @@ inline std::vector<double> rank_step(const DataParallelExample& example, mt::Com
               [&](mt::Tensor<double> gradient) { comm.all_reduce(gradient.mutable_values(), how); });
 }
 
-inline void data_parallel(support::Report& report, const DataParallelExample& example) {
+void data_parallel(support::Report& report, const DataParallelExample& example) {
   const auto on_ranks = [&](Route route) {
     return mt::launch(example.ranks, [&](mt::Communicator& comm) { return rank_step(example, comm, route); });
   };

@@ -1,56 +1,44 @@
 // Questions 1 to 4 about training at scale: their answers reckoned from numbers that are flags.
 // SPDX-License-Identifier: MIT
-#pragma once
-
 #include <algorithm>
-#include <cstdint>
+#include <vector>
 
-#include <examples/support/report.hpp>
+#include <examples/parts/nine_questions.hpp>
 #include <minitorch/minitorch.hpp>
 
 namespace examples {
 
 namespace mt = minitorch;
 
-inline const support::Part questions_reckoned_part{
-    "questions_reckoned",
-    "Nine questions, 1 to 4",
-    {{"q1_attainable", "1  attainable TFLOP/s: min(peak, bandwidth x intensity)"},
-     {"q1_attainable_higher_peak", "   with twice the peak"},
-     {"q2_bytes_per_parameter", "2  bytes a parameter: master, moments, weight, gradient"},
-     {"q2_gigabytes", "   of all parameters, GB (10^9 bytes)"},
-     {"q2_measured", "   measured here: float Linear and Adam, bytes a parameter"},
-     {"q3_samples", "3  samples that an update sees"},
-     {"q3_weights_equal", "   every token's weight: sums, divided once by the window's count"},
-     {"q3_average_of_means", "   the wrong way: largest weight over smallest, means averaged"},
-     {"q4_mean", "4  mean of all samples from two means"},
-     {"q4_average_of_means", "   the wrong way: the average of the means"}}};
+const support::Part questions_reckoned_part{"questions_reckoned",
+                                            "Nine questions, 1 to 4",
+                                            {{"q1_attainable", "1  attainable TFLOP/s: min(peak, bandwidth x intensity)"},
+                                             {"q1_attainable_higher_peak", "   with twice the peak"},
+                                             {"q2_bytes_per_parameter", "2  bytes a parameter: master, moments, weight, gradient"},
+                                             {"q2_gigabytes", "   of all parameters, GB (10^9 bytes)"},
+                                             {"q2_measured", "   measured here: float Linear and Adam, bytes a parameter"},
+                                             {"q3_samples", "3  samples that an update sees"},
+                                             {"q3_weights_equal", "   every token's weight: sums, divided once by the window's count"},
+                                             {"q3_average_of_means", "   the wrong way: largest weight over smallest, means averaged"},
+                                             {"q4_mean", "4  mean of all samples from two means"},
+                                             {"q4_average_of_means", "   the wrong way: the average of the means"}}};
 
-struct Questions {
-  double peak = 100, bandwidth = 2, intensity = 5;
-  double parameters = 1e9;
-  int micro_batch = 4, accumulation = 3, data_ranks = 2;
-  double mean_a = 10, mean_b = 20;
-  int samples_a = 2, samples_b = 3;
-
-  template <class Program>
-  void flags(Program& program) {
-    program.flag("--peak", peak, "Question 1: peak of the processor, TFLOP/s", 0.001, 1e6);
-    program.flag("--bandwidth", bandwidth, "Question 1: memory bandwidth, TB/s", 0.001, 1e6);
-    program.flag("--intensity", intensity, "Question 1: arithmetic intensity, FLOP/byte", 0.001, 1e6);
-    program.flag("--parameters", parameters, "Question 2: parameters of the model", 1.0, 1e15);
-    program.flag("--micro-batch", micro_batch, "Question 3: samples in a micro-batch", 1, 100000);
-    program.flag("--accumulation", accumulation, "Question 3: micro-batches between two updates", 1, 1000);
-    program.flag("--data-ranks", data_ranks, "Question 3: ranks that share the data", 1, 1000);
-    program.flag("--mean-a", mean_a, "Question 4: mean of the first samples", -1e12, 1e12);
-    program.flag("--samples-a", samples_a, "Question 4: number of the first samples", 1, 1000000);
-    program.flag("--mean-b", mean_b, "Question 4: mean of the second samples", -1e12, 1e12);
-    program.flag("--samples-b", samples_b, "Question 4: number of the second samples", 1, 1000000);
-  }
-};
+void Questions::flags(support::Program& program) {
+  program.flag("peak", peak, "Question 1: peak of the processor, TFLOP/s", 0.001, 1e6);
+  program.flag("bandwidth", bandwidth, "Question 1: memory bandwidth, TB/s", 0.001, 1e6);
+  program.flag("intensity", intensity, "Question 1: arithmetic intensity, FLOP/byte", 0.001, 1e6);
+  program.flag("parameters", parameters, "Question 2: parameters of the model", 1.0, 1e15);
+  program.flag("micro-batch", micro_batch, "Question 3: samples in a micro-batch", 1, 100000);
+  program.flag("accumulation", accumulation, "Question 3: micro-batches between two updates", 1, 1000);
+  program.flag("data-ranks", data_ranks, "Question 3: ranks that share the data", 1, 1000);
+  program.flag("mean-a", mean_a, "Question 4: mean of the first samples", -1e12, 1e12);
+  program.flag("samples-a", samples_a, "Question 4: number of the first samples", 1, 1000000);
+  program.flag("mean-b", mean_b, "Question 4: mean of the second samples", -1e12, 1e12);
+  program.flag("samples-b", samples_b, "Question 4: number of the second samples", 1, 1000000);
+}
 
 // Bytes of tensors a parameter that training holds between two steps: the weight, its gradient and what Adam keeps.
-inline double measured_bytes_per_parameter() {
+double measured_bytes_per_parameter() {
   const std::int64_t before = mt::live_bytes();
   mt::nn::Linear<float> model(512, 512);
   mt::optim::Adam<float> adam(model);
@@ -64,7 +52,7 @@ inline double measured_bytes_per_parameter() {
 
 // The weight that each of the window's tokens gets in the update: the gradient of the loss by the loss of the token. Micro-batch k
 // has k % 4 + 1 valid tokens; their loss is summed, or averaged.
-inline std::vector<double> token_weights(int micro_batches, bool average_of_means) {
+std::vector<double> token_weights(int micro_batches, bool average_of_means) {
   std::vector<double> weights;
   double tokens = 0;
   for (int k = 0; k < micro_batches; ++k) {
@@ -78,12 +66,12 @@ inline std::vector<double> token_weights(int micro_batches, bool average_of_mean
   return weights;
 }
 
-inline double largest_over_smallest(const std::vector<double>& values) {
+double largest_over_smallest(const std::vector<double>& values) {
   const auto [least, most] = std::ranges::minmax(values);
   return most / least;
 }
 
-inline void questions_reckoned(support::Report& report, const Questions& q) {
+void questions_reckoned(support::Report& report, const Questions& q) {
   report.begin(questions_reckoned_part);
   const Questions usual;
   // A reference is known for the usual inputs; with others the line shows what comes out.

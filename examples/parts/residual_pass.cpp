@@ -1,11 +1,10 @@
-// Residual blocks, and one forward and backward pass through them with or without checkpoints, counted.
+// Residual blocks, and one forward and backward pass through them with or without checkpoints, counted and measured.
 // SPDX-License-Identifier: MIT
-#pragma once
-
-#include <cstdint>
-#include <minitorch/minitorch.hpp>
 #include <optional>
-#include <vector>
+
+#include <examples/parts/residual_pass.hpp>
+#include <examples/support/measure.hpp>
+#include <minitorch/parallel.hpp>
 
 namespace examples {
 
@@ -40,33 +39,7 @@ struct ResidualNet {
   }
 };
 
-struct CheckpointExample {
-  int batch = 16, large_batch = 1024;
-  int blocks = 4, width = 64, inner = 256;
-  int runs = 3;
-
-  template <class Program>
-  void flags(Program& program) {
-    program.flag("--batch", batch, "Rows of the batch whose saved bytes are counted", 1, 4096);
-    program.flag("--large-batch", large_batch, "Rows of the batch whose time and memory are measured", 1, 65536);
-    program.flag("--blocks", blocks, "Residual blocks", 1, 64);
-    program.flag("--width", width, "Width of the residual stream", 1, 1024);
-    program.flag("--inner", inner, "Width inside a block", 1, 4096);
-    program.flag("--runs", runs, "Passes, of which the median time is shown", 1, 100);
-  }
-};
-
-// One forward and backward pass, loss = mean(output^2).
-struct Pass {
-  std::vector<mt::Tensor<double>> output, input_gradient, parameter_gradients;
-  std::int64_t saved_bytes = 0;         // of distinct buffers that are not parameters
-  std::int64_t region_input_bytes = 0;  // of these, the inputs of checkpointed regions
-  std::int64_t entered = 0;
-  std::uint64_t operations = 0, operations_again = 0;
-  double flops = 0, flops_again = 0;  // of matrix products
-};
-
-inline Pass run_pass(const CheckpointExample& example, std::int64_t batch, bool checkpointed, bool metered) {
+Pass run_pass(const CheckpointExample& example, std::int64_t batch, bool checkpointed, bool metered) {
   mt::manual_seed(1);
   ResidualNet net(example.blocks, example.width, example.inner);
   const auto x = mt::nn::parameter<double>({batch, example.width}, mt::nn::Init::normal(0, 1));
@@ -96,6 +69,19 @@ inline Pass run_pass(const CheckpointExample& example, std::int64_t batch, bool 
   pass.flops = mt::autograd_state.product_flops - before.product_flops;
   pass.flops_again = mt::autograd_state.recomputed_flops - before.recomputed_flops;
   return pass;
+}
+
+Cost measure_pass(const CheckpointExample& example, bool checkpointed) {
+  const std::int64_t resident = support::peak_resident_bytes();
+  mt::reset_peak_bytes();
+  const auto pass = [&] { run_pass(example, example.large_batch, checkpointed, false); };
+  pass();  // the first one fetches memory from the system
+  const std::int64_t tensors = mt::peak_bytes(), grown = support::peak_resident_bytes() - resident;
+  return {support::median_seconds(example.runs, pass), tensors, grown};
+}
+
+Cost measure_alone(const CheckpointExample& example, bool checkpointed) {
+  return mt::launch({.threads = 1}, 1, [&](mt::Communicator&) { return measure_pass(example, checkpointed); }).front();
 }
 
 }  // namespace examples
