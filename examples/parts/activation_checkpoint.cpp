@@ -31,12 +31,12 @@ const support::Part activation_checkpoint_part{"activation_checkpoint",
                                                 {"checkpoint_resident_bytes", "large batch, checkpointed: growth of resident memory"}}};
 
 void CheckpointExample::flags(support::Program& program) {
-  program.flag("batch", batch, "Rows of the batch whose saved bytes are counted", 1, 4096);
-  program.flag("large-batch", large_batch, "Rows of the batch whose time and memory are measured", 1, 65536);
-  program.flag("blocks", blocks, "Residual blocks", 1, 64);
-  program.flag("width", width, "Width of the residual stream", 1, 1024);
-  program.flag("inner", inner, "Width inside a block", 1, 4096);
-  program.flag("runs", runs, "Passes, of which the median time is shown", 1, 100);
+  program.flag("--batch", batch, "Rows of the batch whose saved bytes are counted", 1, 4096);
+  program.flag("--large-batch", large_batch, "Rows of the batch whose time and memory are measured", 1, 65536);
+  program.flag("--blocks", blocks, "Residual blocks", 1, 64);
+  program.flag("--width", width, "Width of the residual stream", 1, 1024);
+  program.flag("--inner", inner, "Width inside a block", 1, 4096);
+  program.flag("--runs", runs, "Passes, of which the median time is shown", 1, 100);
 }
 
 bool bitwise_equal(const std::vector<mt::Tensor<double>>& a, const std::vector<mt::Tensor<double>>& b) {

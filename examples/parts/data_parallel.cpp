@@ -28,9 +28,9 @@ const support::Part data_parallel_part{"data_parallel",
                                         {"average_of_means_wrong", "which is not the step of the whole batch"}}};
 
 void DataParallelExample::flags(support::Program& program) {
-  program.flag("ranks", ranks, "Processes that share the samples", 1, 64);
-  program.flag("samples", samples, "Samples x = 1, 2, ..., y = 2x + 1", 1, 100000);
-  program.flag("lr", lr, "Learning rate", 0.0, 1.0);
+  program.flag("--ranks", ranks, "Processes that share the samples", 1, 64);
+  program.flag("--samples", samples, "Samples x = 1, 2, ..., y = 2x + 1", 1, 100000);
+  program.flag("--lr", lr, "Learning rate", 0.0, 1.0);
 }
 
 // One step from zero on samples [first, last); reduce(loss sum, own count) gives the loss, combine(gradient) makes it that of all.

@@ -24,17 +24,17 @@ const support::Part questions_reckoned_part{"questions_reckoned",
                                              {"q4_average_of_means", "   the wrong way: the average of the means"}}};
 
 void Questions::flags(support::Program& program) {
-  program.flag("peak", peak, "Question 1: peak of the processor, TFLOP/s", 0.001, 1e6);
-  program.flag("bandwidth", bandwidth, "Question 1: memory bandwidth, TB/s", 0.001, 1e6);
-  program.flag("intensity", intensity, "Question 1: arithmetic intensity, FLOP/byte", 0.001, 1e6);
-  program.flag("parameters", parameters, "Question 2: parameters of the model", 1.0, 1e15);
-  program.flag("micro-batch", micro_batch, "Question 3: samples in a micro-batch", 1, 100000);
-  program.flag("accumulation", accumulation, "Question 3: micro-batches between two updates", 1, 1000);
-  program.flag("data-ranks", data_ranks, "Question 3: ranks that share the data", 1, 1000);
-  program.flag("mean-a", mean_a, "Question 4: mean of the first samples", -1e12, 1e12);
-  program.flag("samples-a", samples_a, "Question 4: number of the first samples", 1, 1000000);
-  program.flag("mean-b", mean_b, "Question 4: mean of the second samples", -1e12, 1e12);
-  program.flag("samples-b", samples_b, "Question 4: number of the second samples", 1, 1000000);
+  program.flag("--peak", peak, "Question 1: peak of the processor, TFLOP/s", 0.001, 1e6);
+  program.flag("--bandwidth", bandwidth, "Question 1: memory bandwidth, TB/s", 0.001, 1e6);
+  program.flag("--intensity", intensity, "Question 1: arithmetic intensity, FLOP/byte", 0.001, 1e6);
+  program.flag("--parameters", parameters, "Question 2: parameters of the model", 1.0, 1e15);
+  program.flag("--micro-batch", micro_batch, "Question 3: samples in a micro-batch", 1, 100000);
+  program.flag("--accumulation", accumulation, "Question 3: micro-batches between two updates", 1, 1000);
+  program.flag("--data-ranks", data_ranks, "Question 3: ranks that share the data", 1, 1000);
+  program.flag("--mean-a", mean_a, "Question 4: mean of the first samples", -1e12, 1e12);
+  program.flag("--samples-a", samples_a, "Question 4: number of the first samples", 1, 1000000);
+  program.flag("--mean-b", mean_b, "Question 4: mean of the second samples", -1e12, 1e12);
+  program.flag("--samples-b", samples_b, "Question 4: number of the second samples", 1, 1000000);
 }
 
 // Bytes of tensors a parameter that training holds between two steps: the weight, its gradient and what Adam keeps.

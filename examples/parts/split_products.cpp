@@ -16,8 +16,8 @@ const support::Part split_products_part{"split_products",
                                          {"columns_summed", "the wrong way: column products summed, first number"}}};
 
 void SplitOptions::flags(support::Program& program) {
-  program.flag("column-parts", column_parts, "Parts that the columns of w are cut into, a divisor of 6", 1, 6);
-  program.flag("row-parts", row_parts, "Parts that the rows of w are cut into, a divisor of 4", 1, 4);
+  program.flag("--column-parts", column_parts, "Parts that the columns of w are cut into, a divisor of 6", 1, 6);
+  program.flag("--row-parts", row_parts, "Parts that the rows of w are cut into, a divisor of 4", 1, 4);
 }
 
 mt::Tensor<double> some_matrix(std::int64_t rows, std::int64_t columns) {

@@ -70,7 +70,7 @@ struct Program::Parser {
   // Of several values the last counts.
   template <class T>
   CLI::Option* add(const std::string& name, T& value, const std::string& help) {
-    return app.add_option("--" + name, value, fmt::format("{} (default {})", help, value))->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    return app.add_option(name, value, fmt::format("{} (default {})", help, value))->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   }
   template <class T>
   void add(const std::string& name, T& value, const std::string& help, T least, T most) {
@@ -108,7 +108,7 @@ void Program::flag(const std::string& name, double& value, const std::string& he
 void Program::flag(const std::string& name, std::string& value, const std::string& help) {
   parser_->add(name, value, help)->type_name("TEXT");
 }
-void Program::flag(const std::string& name, bool& value, const std::string& help) { parser_->app.add_flag("--" + name, value, help); }
+void Program::flag(const std::string& name, bool& value, const std::string& help) { parser_->app.add_flag(name, value, help); }
 
 void Program::flag(const std::string& name, std::string& value, const std::string& help, const std::vector<std::string>& choices) {
   parser_->app.add_option(name, value, help)->check(CLI::IsMember(choices))->capture_default_str();

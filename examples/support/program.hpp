@@ -27,7 +27,7 @@ class Program {
   Program(std::string name, std::string sentence, std::vector<const Part*> parts);
   ~Program();
 
-  // Adds the flag --name VALUE, with the present value of `value` as the default. Values outside [least, most] are refused.
+  // --name VALUE, with the present value of `value` as the default. Values outside [least, most] are refused.
   void flag(const std::string& name, int& value, const std::string& help, int least, int most);
   void flag(const std::string& name, std::int64_t& value, const std::string& help, std::int64_t least, std::int64_t most);
   void flag(const std::string& name, double& value, const std::string& help, double least, double most);
