@@ -98,10 +98,16 @@ class VocabEmbedding {
 
 namespace detail {
 
-// What the loss of sharded logits needs beside them, whole on every rank: per row the largest logit and the log of the sum of exp.
+// What the loss of sharded logits needs beside them, whole on every rank: per row the log of the sum of exp, and the logits' mean with
+// the weights that the loss gives them.
 template <Scalar W>
 struct VocabStatistics {
-  Tensor<W> largest, lse, target;
+  Tensor<W> lse, expected;
+};
+
+// What the target's logit and every logit weigh in a row's loss.
+struct Smoothing {
+  double target, each;
 };
 
 // rows x columns logits of one shard that begins at symbol `first`; columns from `columns_used` on are padding.
@@ -124,7 +130,7 @@ std::vector<LogitShard<A>> logit_shards(const Placed<A, Sharded<last>, Name>& lo
 // Three all-reduces: the maximum, the target's logit, the sum of exp.
 template <Scalar A>
 VocabStatistics<compute_t<A>> vocab_statistics(const std::vector<LogitShard<A>>& shards, const Tensor<std::int64_t>& targets,
-                                               Communicator& comm) {
+                                               const Smoothing& smoothing, Communicator& comm) {
   using W = compute_t<A>;
   const std::int64_t rows = targets.numel();
   const auto per_row = [&](auto&& value) {  // the tree over this rank's shards of value(shard, row)
@@ -147,11 +153,14 @@ VocabStatistics<compute_t<A>> vocab_statistics(const std::vector<LogitShard<A>>&
   thread_state.collectives += 3;
   comm.all_reduce(largest.mutable_values(), Reduction::max);
 
-  Tensor<W> target = tree_sum(per_row([&](const LogitShard<A>& shard, const A* row, std::int64_t r) {
+  Tensor<W> expected = tree_sum(per_row([&](const LogitShard<A>& shard, const A* row, std::int64_t r) {
     const std::int64_t column = targets.data()[r] - shard.first;
-    return column >= 0 && column < shard.used ? static_cast<W>(row[column]) : W(0);
+    W sum = 0;
+    if (smoothing.each != 0) kernels::reduce<kernels::Sum>(1, shard.used, 1, row, &sum);
+    sum *= static_cast<W>(smoothing.each);
+    return column >= 0 && column < shard.used ? sum + static_cast<W>(smoothing.target) * static_cast<W>(row[column]) : sum;
   }));
-  comm.all_reduce(target.mutable_values());
+  comm.all_reduce(expected.mutable_values());
 
   Workspace<W> powers(shards.front().logits.shape().back());
   Tensor<W> lse = tree_sum(per_row([&](const LogitShard<A>& shard, const A* row, std::int64_t r) {
@@ -164,13 +173,13 @@ VocabStatistics<compute_t<A>> vocab_statistics(const std::vector<LogitShard<A>>&
   comm.all_reduce(lse.mutable_values());
   kernels::map(
       rows, [](const auto& s, const auto& m) { return m + kernels::log(s); }, lse.mutable_data(), lse.data(), largest.data());
-  return {largest, lse, target};
+  return {lse, expected};
 }
 
-// d loss / d logits of one shard: (softmax - one at the target) scale, zero in ignored rows and in padding.
+// d loss / d logits of one shard: (softmax - weights) scale, zero in ignored rows and in padding.
 template <Scalar A>
 Tensor<A> vocab_gradient(const LogitShard<A>& shard, const Tensor<std::int64_t>& targets, const Tensor<compute_t<A>>& lse,
-                         compute_t<A> scale, std::int64_t ignored) {
+                         compute_t<A> scale, std::int64_t ignored, const Smoothing& smoothing) {
   using W = compute_t<A>;
   const std::int64_t columns = shard.logits.shape().back();
   return compute<A>("vocab_cross_entropy", shard.logits.shape(), [&](A* out) {
@@ -182,8 +191,9 @@ Tensor<A> vocab_gradient(const LogitShard<A>& shard, const Tensor<std::int64_t>&
         continue;
       }
       kernels::map(
-          shard.used, [l = lse.data()[r]](const auto& x) { return kernels::exp(x - l); }, wide.data(), shard.logits.data() + r * columns);
-      if (target >= shard.first && target < shard.first + shard.used) wide[target - shard.first] -= W(1);
+          shard.used, [l = lse.data()[r], each = static_cast<W>(smoothing.each)](const auto& x) { return kernels::exp(x - l) - each; },
+          wide.data(), shard.logits.data() + r * columns);
+      if (target >= shard.first && target < shard.first + shard.used) wide[target - shard.first] -= static_cast<W>(smoothing.target);
       kernels::map(
           shard.used, [scale](const auto& x) { return x * scale; }, out, static_cast<const W*>(wide.data()));
       std::fill_n(out + shard.used, columns - shard.used, A(0));
@@ -193,17 +203,26 @@ Tensor<A> vocab_gradient(const LogitShard<A>& shard, const Tensor<std::int64_t>&
 
 }  // namespace detail
 
-// The mean cross entropy of logits [rows, symbols / shard] over rows whose target is not `ignored`; targets are the same on every rank.
-// value     mean of lse(row) - row[target]; a NaN when every row is ignored
+struct VocabLossOptions {
+  double label_smoothing = 0;        // the share of each target that is spread over all symbols
+  std::int64_t ignore_index = -100;  // rows with this target do not count
+};
+
+// The mean cross entropy of logits [rows, symbols / shard] over rows that count; targets are the same on every rank. Three all-reduces.
+// value     mean of lse(row) - row[target], with smoothing e of lse(row) - (1 - e) row[target] - e mean(row); NaN when no row counts
 // gradient  (softmax - one_hot) dy / count on each shard; first derivatives alone
 // saves     the logits and one number a row
 // Throws ArgumentError for a target outside of the vocabulary.
 template <Scalar A, AxisName Name>
 Placed<compute_t<A>, Invariant, Name> vocab_cross_entropy(const Placed<A, Sharded<last>, Name>& logits, const Tensor<std::int64_t>& targets,
-                                                          std::int64_t vocabulary, std::int64_t ignored = -100) {
+                                                          std::int64_t vocabulary, const VocabLossOptions& options = {}) {
   using W = compute_t<A>;
   if (logits.shape().numel() != targets.numel() * logits.shape().back())
     fail<ShapeError>("vocab_cross_entropy: one target a row is needed, got logits ", logits.shape(), " and targets ", targets.shape());
+  if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1))
+    fail<ArgumentError>("vocab_cross_entropy: label_smoothing must be in [0, 1], got ", options.label_smoothing);
+  const detail::Smoothing smoothing{1 - options.label_smoothing, options.label_smoothing / static_cast<double>(vocabulary)};
+  const std::int64_t ignored = options.ignore_index;
   std::int64_t count = 0;
   for (std::int64_t target : targets.values()) {
     if (target == ignored) continue;
@@ -212,11 +231,11 @@ Placed<compute_t<A>, Invariant, Name> vocab_cross_entropy(const Placed<A, Sharde
     ++count;
   }
   const auto shards = no_grad([&] { return detail::logit_shards(logits, vocabulary); });
-  const auto statistics = no_grad([&] { return detail::vocab_statistics(shards, targets, logits.comm()); });
+  const auto statistics = no_grad([&] { return detail::vocab_statistics(shards, targets, smoothing, logits.comm()); });
   double sum = 0;
   for (std::int64_t r = 0; r < targets.numel(); ++r)
     if (targets.data()[r] != ignored)
-      sum += static_cast<double>(statistics.lse.data()[r]) - static_cast<double>(statistics.target.data()[r]);
+      sum += static_cast<double>(statistics.lse.data()[r]) - static_cast<double>(statistics.expected.data()[r]);
   Tensor<W> loss = scalar<W>(static_cast<W>(sum / static_cast<double>(count)));
   const W share = count == 0 ? W(0) : W(1) / static_cast<W>(count);
   for (const auto& shard : shards) {  // each shard has its place in the graph of the one loss
@@ -224,11 +243,11 @@ Placed<compute_t<A>, Invariant, Name> vocab_cross_entropy(const Placed<A, Sharde
                        wrt(
                            shard.logits,
                            [](const Tensor<W>& dy, const Tensor<A>& x, std::int64_t first, std::int64_t used, const Tensor<std::int64_t>& t,
-                              const Tensor<W>& lse, W scale, std::int64_t skip) {
+                              const Tensor<W>& lse, W scale, std::int64_t skip, const detail::Smoothing& weights) {
                              if (grad_enabled()) fail<GraphError>("vocab_cross_entropy: second derivatives are not supported");
-                             return detail::vocab_gradient(detail::LogitShard<A>{x, first, used}, t, lse, dy.item() * scale, skip);
+                             return detail::vocab_gradient(detail::LogitShard<A>{x, first, used}, t, lse, dy.item() * scale, skip, weights);
                            },
-                           shard.logits, shard.first, shard.used, targets, statistics.lse, share, ignored));
+                           shard.logits, shard.first, shard.used, targets, statistics.lse, share, ignored, smoothing));
   }
   return {logits.axis(), {loss}};
 }
