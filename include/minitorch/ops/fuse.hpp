@@ -59,14 +59,14 @@ struct FusedGradient {
   }
 };
 
-// dy df/dx_I as an operation of its own, for second derivatives. Third ones are not there: the instantiation would never end.
-template <std::size_t I, class F, Scalar T, class... X>
+// dy df/dx_Which as an operation of its own, for second derivatives. Third ones are not there: the instantiation would never end.
+template <std::size_t Which, class F, Scalar T, class... X>
 Tensor<T> fused_slope(const F& f, const Tensor<T>& dy, const X&... x) {
   return record<T>(
       "fuse gradient", dy.shape(),
       [&](T* out) {
         map_all(
-            dy.shape(), [&f](const auto& g, const auto&... v) { return scaled(g, with_slopes(f, v...).slope[I]); }, out, dy, x...);
+            dy.shape(), [&f](const auto& g, const auto&... v) { return scaled(g, with_slopes(f, v...).slope[Which]); }, out, dy, x...);
       },
       wrt_all(
           inputs(dy, x...),
@@ -78,8 +78,8 @@ Tensor<T> fused_slope(const F& f, const Tensor<T>& dy, const X&... x) {
               const std::array<Tensor<T>, sizeof...(v)> out{(static_cast<void>(K), Tensor<T>::empty(g.shape()))...};
               const auto body = [&function](const auto& outer, const auto& first, const auto&... a) {
                 using P = std::remove_cvref_t<decltype(outer)>;
-                using Inner = kernels::Dual<P, 1>;  // the derivative by variable I
-                const auto y = with_slopes(function, (K == I ? Inner(a, 0) : Inner(a))...);
+                using Inner = kernels::Dual<P, 1>;  // the derivative by variable Which
+                const auto y = with_slopes(function, (K == Which ? Inner(a, 0) : Inner(a))...);
                 return std::tuple(scaled(outer, P(y.value.slope[0])), scaled(scaled(outer, P(first)), P(y.slope[K].slope[0]))...);
               };
               map_all(g.shape(), body, std::tuple(FusedGradient::out_data(by_seed), FusedGradient::out_data(out[K])...), g, seed, v...);
