@@ -34,7 +34,7 @@ struct TrainOptions {
     program.flag("--context", context, "Characters that the model sees", 1, 100000);
     program.flag("--batch", batch, "Sequences a step", 1, 100000);
     program.flag("--steps", steps, "Training steps in all; 0 evaluates and samples", 0, 1000000000);
-    program.flag("--lr", lr, "Largest learning rate: linear warm-up, then a cosine down to a tenth", 0.0, 10.0);
+    program.flag("--lr", lr, "Largest learning rate: linear warm-up, then a cosine down to a tenth", 0.0, 1e30);
     program.flag("--dropout", dropout, "Share of activations dropped in training", 0.0, 0.99);
     program.flag("--dtype", dtype, "Scalar type of parameters and computation", {"float64", "float32"});
     program.flag("--seed", seed, "Of parameters, batches, dropout and samples", 0, 1000000000);
