@@ -79,6 +79,14 @@ void unroll_operand(const Walk<K>& walk, std::size_t k, const T* data, std::int6
   }
 }
 
+// One run of elements; only this is compiled for every instruction path, not the walk around it.
+template <class F, class... O, class... In>
+void map_steps(std::int64_t n, F& f, const std::tuple<O*...>& out, const std::int64_t* steps, const In*... in) {
+  dispatch([&](auto bytes) __attribute__((always_inline)) {
+    map_lanes<bytes()>(n, f, out, steps, std::index_sequence_for<O...>(), std::index_sequence_for<In...>(), in...);
+  });
+}
+
 }  // namespace detail
 
 // out[i] = f(operand[i]...) over a shape: out is contiguous, operands are broadcast. f as in map.
@@ -97,27 +105,23 @@ void map_broadcast(const Shape& shape, F&& f, Out out, const Operand<In>&... ope
   }
   if (unit) return map(n, f, out, operand.data...);
 
-  constexpr auto outputs = std::make_index_sequence<std::tuple_size_v<decltype(results)>>();
   const auto piece = [&]<std::size_t... K>(std::index_sequence<K...>, std::int64_t first, std::int64_t last) {
-    dispatch([&](auto bytes) __attribute__((always_inline)) {
-      alignas(64) std::byte buffer[count][detail::unroll_length * sizeof(double)];
-      std::array<std::int64_t, count> steps = detail::unit_steps<In...>();
-      const std::int64_t block = long_rows ? inner : detail::unroll_length;
-      for (std::int64_t i = first, length; i < last; i += length) {
-        length = (std::min)(last - i, long_rows ? inner - i % inner : block);
-        const auto prepare = [&]<class T>(std::size_t k, const T* data) -> const T* {
-          T* own = reinterpret_cast<T*>(buffer[k]);
-          if (!long_rows) return detail::unroll_operand(walk, k, data, i, length, own), own;
-          const T* from = data + walk.offset(k, i);
-          steps[k] = walk.inner_stride(k);
-          if (steps[k] == 1) return from;
-          for (int j = 0; j < detail::max_lanes; ++j) own[j] = *from;
-          return own;
-        };
-        detail::map_lanes<bytes()>(length, f, detail::advance_all(results, i), steps.data(), outputs, std::index_sequence<K...>(),
-                                   prepare(K, operand.data)...);
-      }
-    });
+    alignas(64) std::byte buffer[count][detail::unroll_length * sizeof(double)];
+    std::array<std::int64_t, count> steps = detail::unit_steps<In...>();
+    const std::int64_t block = long_rows ? inner : detail::unroll_length;
+    for (std::int64_t i = first, length; i < last; i += length) {
+      length = (std::min)(last - i, long_rows ? inner - i % inner : block);
+      const auto prepare = [&]<class T>(std::size_t k, const T* data) -> const T* {
+        T* own = reinterpret_cast<T*>(buffer[k]);
+        if (!long_rows) return detail::unroll_operand(walk, k, data, i, length, own), own;
+        const T* from = data + walk.offset(k, i);
+        steps[k] = walk.inner_stride(k);
+        if (steps[k] == 1) return from;
+        for (int j = 0; j < detail::max_lanes; ++j) own[j] = *from;
+        return own;
+      };
+      detail::map_steps(length, f, detail::advance_all(results, i), steps.data(), prepare(K, operand.data)...);
+    }
   };
   constexpr auto each = std::index_sequence_for<In...>();
   if (n < 2 * detail::map_grain) return piece(each, 0, n);
