@@ -62,6 +62,14 @@ template <class T, int W>
   a = a * power_of_two(half) * power_of_two((n - (half - magic)) + magic);
 }
 
+// a * 2^n, and 0 where x < least: without computing what vanishes, which processors do slowly.
+template <class T, int W>
+[[gnu::always_inline]] inline void scale_or_zero(Pack<T, W>& a, const Pack<T, W>& n, const Pack<T, W>& x, const Pack<T, W>& least) {
+  const auto vanishes = x < least;
+  scale_into(a, select(vanishes, Pack<T, W>(0), n));
+  a = select(vanishes, Pack<T, W>(0), a);
+}
+
 // x between two bounds; NaN stays.
 template <class T, int W>
 [[gnu::always_inline]] inline void clamp_into(Pack<T, W>& x, const Pack<T, W>& low, const Pack<T, W>& high) {
@@ -76,6 +84,15 @@ template <class T, int W>
 
 #if defined(__x86_64__)
 // One instruction each. The second operand of a minimum is the result when there is a NaN.
+template <class T, int W>
+requires(W * sizeof(T) == 64)
+    [[gnu::target("avx512f")]] inline void scale_or_zero(Pack<T, W>& a, const Pack<T, W>& n, const Pack<T, W>& x, const Pack<T, W>& least) {
+  std::conditional_t<W == 16, std::uint16_t, std::uint8_t> lanes;  // where x is not less, NaN included
+  if constexpr (std::same_as<T, float>)
+    asm("vcmpnltps %4, %3, %1\n\tvscalefps %2, %0, %0%{%1%}%{z%}" : "+v"(a.v), "=&Yk"(lanes) : "v"(n.v), "v"(x.v), "v"(least.v));
+  else
+    asm("vcmpnltpd %4, %3, %1\n\tvscalefpd %2, %0, %0%{%1%}%{z%}" : "+v"(a.v), "=&Yk"(lanes) : "v"(n.v), "v"(x.v), "v"(least.v));
+}
 template <class T, int W>
 requires(W * sizeof(T) == 64) [[gnu::target("avx512f")]] inline void scale_into(Pack<T, W>& a, const Pack<T, W>& n) {
   if constexpr (std::same_as<T, float>)

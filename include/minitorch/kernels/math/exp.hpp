@@ -33,12 +33,20 @@ template <class T, int W>
   return fma(r * r, exp_polynomial(r), r);
 }
 
+// 2^n e^r, the exponential of x.
+template <class T, int W>
+[[gnu::always_inline]] inline Pack<T, W> exp_finish(const Pack<T, W>& r, const Pack<T, W>& n, const Pack<T, W>& x) {
+  Pack<T, W> out = exp_fraction(r) + Pack<T, W>(1);
+  scale_or_zero(out, n, x, Pack<T, W>(Real<T>::exp_min));
+  return out;
+}
+
 // e^(x + low), where low is much smaller than x.
 template <class T, int W>
 [[gnu::always_inline]] inline Pack<T, W> exp_sum(const Pack<T, W>& x, const Pack<T, W>& low) {
   Pack<T, W> n;
   const Pack<T, W> r = exp_reduce(x, n) + low;
-  return scale(exp_fraction(r) + Pack<T, W>(1), n);
+  return exp_finish(r, n, x);
 }
 
 }  // namespace detail
@@ -47,7 +55,7 @@ template <class T, int W>
 [[gnu::always_inline]] inline Pack<T, W> exp(const Pack<T, W>& x) {
   Pack<T, W> n;
   const Pack<T, W> r = detail::exp_reduce(x, n);
-  return detail::scale(detail::exp_fraction(r) + Pack<T, W>(1), n);
+  return detail::exp_finish(r, n, x);
 }
 
 // e^x - 1, without cancellation near 0.
