@@ -4,6 +4,7 @@
 
 #include <minitorch/comm/launch.hpp>
 #include <minitorch/comm/mesh.hpp>
+#include <minitorch/comm/self.hpp>
 #include <minitorch/minitorch.hpp>
 #include <minitorch/parallel/axis.hpp>
 #include <minitorch/parallel/clip.hpp>

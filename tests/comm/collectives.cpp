@@ -3,6 +3,7 @@
 #include "tests/comm/ranks.hpp"
 
 #include <minitorch/comm/mesh.hpp>
+#include <minitorch/comm/self.hpp>
 
 #include "tests/catch.hpp"
 
@@ -91,6 +92,20 @@ TEST_CASE("C-02 C-03 every verb does what it says: all sizes, uneven and empty p
           check_pieces(comm, uneven(comm.size(), piece), 0, std::pmr::vector<double>(comm.memory()));
         }
       });
+}
+
+TEST_CASE("C-03 a rank alone needs no launch") {
+  mt::SelfCommunicator comm;
+  for (std::int64_t piece : {0, 1, 5000}) {
+    check_pieces(comm, {}, piece, std::vector<float>());
+    check_pieces(comm, {}, piece, std::vector<mt::half>());
+  }
+  std::vector<double> x{1, 2};
+  comm.start_all_reduce(x, mt::Reduction::average).wait();
+  CHECK(x == std::vector<double>{1, 2});
+  CHECK(mt::Mesh(comm, {{"data", 1}})["data"].size() == 1);
+  CHECK_THROWS_AS(comm.broadcast(x, 1), mt::ArgumentError);
+  CHECK_THROWS_AS(comm.send(x, 0), mt::ArgumentError);
 }
 
 TEST_CASE("one rank sends, another receives, others do what they want") {

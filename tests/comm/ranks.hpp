@@ -12,6 +12,10 @@
 
 #include <minitorch/comm/launch.hpp>
 
+// In tests/support/ranks.cpp.
+extern template std::vector<std::string> minitorch::comm::launch_encoded<minitorch::comm::Native>(const minitorch::LaunchOptions&, int,
+                                                                                                  const minitorch::comm::Body&);
+
 namespace ranks {
 
 namespace mt = minitorch;

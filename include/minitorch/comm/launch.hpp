@@ -19,7 +19,14 @@ namespace comm {
 template <class Policy>
 void run_threads(const Stage<Policy>& stage) {
   std::vector<std::thread> threads;
-  for (int r = 0; r < stage.plan.ranks; ++r) threads.emplace_back([&stage, r] { run_rank(stage, r, 2); });
+  try {
+    for (int r = 0; r < stage.plan.ranks; ++r) threads.emplace_back([&stage, r] { run_rank(stage, r, 2); });
+  } catch (...) {  // those that run are told that the others never will
+    const Described error = describe_exception();
+    stage.world->cause.claim(static_cast<std::uint32_t>(stage.plan.ranks) + 1, Failure::lost, static_cast<int>(threads.size()),
+                             ErrorClass::comm, error.text);
+    stage.world->wake_all();
+  }
   for (std::thread& t : threads) t.join();
 }
 

@@ -1,0 +1,34 @@
+# All-reduce of floats by Gloo through PyTorch: prints "name bytes microseconds" a line. Run by bench_collectives where torch is installed.
+# SPDX-License-Identifier: MIT
+import os
+import statistics
+import sys
+import tempfile
+import time
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+
+def run(rank, ranks, store, sizes):
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method="file://" + store, rank=rank, world_size=ranks)
+    for size, calls in sizes:
+        x = torch.zeros(size // 4)
+        times = []
+        for _ in range(6):
+            dist.barrier()
+            began = time.perf_counter()
+            for _ in range(calls):
+                dist.all_reduce(x)
+            times.append((time.perf_counter() - began) / calls * 1e6)
+        if rank == 0:
+            print("all_reduce", size, "%.3f" % statistics.median(times[1:]), flush=True)
+
+
+if __name__ == "__main__":
+    ranks = int(sys.argv[1])
+    numbers = [int(a) for a in sys.argv[2:]]
+    with tempfile.TemporaryDirectory() as directory:
+        mp.spawn(run, (ranks, os.path.join(directory, "store"), list(zip(numbers[::2], numbers[1::2]))), nprocs=ranks)
