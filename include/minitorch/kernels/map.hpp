@@ -68,9 +68,10 @@ template <class T>
   for (std::int64_t j = 0; j < count; ++j) to[j] = static_cast<const T*>(room)[j];
 }
 
-// Room for a Pack of any computed type, as stored.
+// Room for a pack of stored elements.
+template <std::size_t Bytes>
 struct alignas(64) Room {
-  std::byte bytes[64];
+  std::byte bytes[Bytes];
 };
 
 // out[i] = f(in[i * step]...) for i < n, where a step is 1 or 0; an input of step 0 points at W equal elements.
@@ -81,7 +82,8 @@ template <int Bytes, class F, class... O, class... In, std::size_t... R, std::si
   using C = common_compute<O..., In...>;
   constexpr int W = Bytes / int{sizeof(C)};
   const std::int64_t full = n / W * W, rest = n - full;
-  Room last_in[sizeof...(In)], last_out[sizeof...(O)];
+  using Last = Room<std::size_t{W} * (std::max)({sizeof(In)..., sizeof(O)...})>;  // an int64 is twice as wide as the float it becomes
+  Last last_in[sizeof...(In)], last_out[sizeof...(O)];
   const void* from[] = {in...};
   void* to[] = {std::get<R>(out)...};
   for (std::int64_t end = full;; end = W) {
