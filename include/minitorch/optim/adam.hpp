@@ -47,7 +47,7 @@ struct AdamFamily {
       return std::make_tuple(beta1 * m + rest1 * d, beta2 * v + rest2 * d * d);
     };
     const auto moved = [=](const auto& p, const auto& m, const auto& v) __attribute__((always_inline)) {
-      return shrink * p - rate * (m / (sqrt(v) * root + eps));
+      return shrink * p - rate * (m / (kernels::sqrt(v) * root + eps));
     };
     if (!o.amsgrad)
       return run(
@@ -59,7 +59,7 @@ struct AdamFamily {
         std::integral_constant<int, 3>{}, [=](const auto& p, const auto& g, const auto& m, const auto& v, const auto& largest)
                                               __attribute__((always_inline)) {
                                                 const auto [next_m, next_v] = moments(p, g, m, v);
-                                                const auto next_largest = maximum(largest, next_v);
+                                                const auto next_largest = kernels::maximum(largest, next_v);
                                                 return std::make_tuple(moved(p, next_m, next_largest), next_m, next_v, next_largest);
                                               });
   }

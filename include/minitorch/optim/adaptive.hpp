@@ -31,7 +31,7 @@ struct AdagradRule {
         std::integral_constant<int, 1>{}, [=](const auto& p, const auto& g, const auto& s) __attribute__((always_inline)) {
           const auto d = g + decay * p;
           const auto sum = s + d * d;
-          return std::make_tuple(p - rate * (d / (sqrt(sum) + eps)), sum);
+          return std::make_tuple(p - rate * (d / (kernels::sqrt(sum) + eps)), sum);
         });
   }
 };
@@ -61,7 +61,7 @@ struct RMSpropRule {
         std::integral_constant<int, 2>{}, [=](const auto& p, const auto& g, const auto& s, const auto& m) __attribute__((always_inline)) {
           const auto d = g + decay * p;
           const auto square = alpha * s + rest * d * d;
-          const auto moved = momentum * m + d / (sqrt(square) + eps);
+          const auto moved = momentum * m + d / (kernels::sqrt(square) + eps);
           return std::make_tuple(p - lr * moved, square, moved);
         });
   }
