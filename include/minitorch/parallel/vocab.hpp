@@ -149,7 +149,7 @@ VocabStatistics<compute_t<A>> vocab_statistics(const std::vector<LogitShard<A>>&
   Tensor<W> largest = full<W>({rows}, -std::numeric_limits<W>::infinity());
   for (const Tensor<W>& part : per_row(row_max))
     kernels::map(
-        rows, [](const auto& a, const auto& b) { return maximum(a, b); }, largest.mutable_data(), largest.data(), part.data());
+        rows, [](const auto& a, const auto& b) { return kernels::maximum(a, b); }, largest.mutable_data(), largest.data(), part.data());
   thread_state.collectives += 3;
   comm.all_reduce(largest.mutable_values(), Reduction::max);
 
