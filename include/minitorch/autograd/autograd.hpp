@@ -18,6 +18,7 @@
 #include <minitorch/autograd/leaf.hpp>
 #include <minitorch/autograd/matmul.hpp>
 #include <minitorch/autograd/meter.hpp>
+#include <minitorch/autograd/narrow_saved.hpp>
 #include <minitorch/autograd/operation.hpp>
 #include <minitorch/autograd/placement.hpp>
 #include <minitorch/autograd/policy.hpp>

@@ -72,6 +72,10 @@ template <class F>
 using KeptCallable =
     std::conditional_t<Module<std::remove_cvref_t<F>> || !std::copy_constructible<std::remove_cvref_t<F>>, F, std::remove_cvref_t<F>>;
 
+// What may stand before the callable.
+template <class A>
+concept SaysWhatToKeep = std::same_as<A, CheckpointOptions> || std::same_as<A, Policy> || std::same_as<A, Recompute>;
+
 template <class F, class... Args>
 struct RegionCall {
   KeptCallable<F> callable;
@@ -111,8 +115,12 @@ auto checkpoint(const Policy& policy, F&& f, const Args&... args) {
   return checkpoint(CheckpointOptions{.policy = policy}, std::forward<F>(f), args...);
 }
 template <class F, class... Args>
-requires(!std::same_as<std::remove_cvref_t<F>, CheckpointOptions> &&
-         !std::same_as<std::remove_cvref_t<F>, Policy>) auto checkpoint(F&& f, const Args&... args) {
+auto checkpoint(Recompute mode, F&& f, const Args&... args) {
+  if (mode == Recompute::none) return std::forward<F>(f)(args...);
+  return checkpoint(mode == Recompute::full ? Policy{} : policy::save_products, std::forward<F>(f), args...);
+}
+template <class F, class... Args>
+requires(!detail::SaysWhatToKeep<std::remove_cvref_t<F>>) auto checkpoint(F&& f, const Args&... args) {
   return checkpoint(CheckpointOptions{}, std::forward<F>(f), args...);
 }
 

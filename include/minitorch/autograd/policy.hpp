@@ -56,4 +56,11 @@ inline const Policy save_collectives = Policy::collectives();
 
 }  // namespace policy
 
+// What a model's blocks compute again in the backward pass.
+enum class Recompute {
+  none,      // nothing: everything is kept
+  full,      // all but the blocks' inputs
+  products,  // all but the blocks' inputs, matrix products and attention
+};
+
 }  // namespace minitorch

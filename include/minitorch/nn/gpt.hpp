@@ -20,8 +20,8 @@ struct GPTConfig {
   std::int64_t kv_heads = 0;  // 0: as many as heads
   std::int64_t inner = 0;     // width between the layers of an MLP; 0: 4 dim
   double dropout = 0;
-  bool tied = true;        // the head is the table of token embeddings
-  bool recompute = false;  // keep the inputs of the blocks alone, and run blocks again in the backward pass
+  bool tied = true;                       // the head is the table of token embeddings
+  Recompute recompute = Recompute::none;  // what the blocks compute again in the backward pass
 
   std::int64_t inner_width() const { return inner == 0 ? 4 * dim : inner; }
   // GPT-2's start: normal with 0.02, biases zero, and smaller where a block adds to the residual stream, so that depth does not.
@@ -63,7 +63,7 @@ class GPT : detail::MoveOnly {
   // context has, ArgumentError for one that is not in the vocabulary.
   Tensor<C> operator()(const Tensor<std::int64_t>& tokens) const {
     Tensor<T> x = embedded(tokens, 0);
-    for (const Block& block : blocks) x = config.recompute ? checkpoint(block, x) : block(x);
+    for (const Block& block : blocks) x = checkpoint(config.recompute, block, x);
     return logits(x);
   }
 
