@@ -20,7 +20,7 @@ namespace examples {
 namespace mt = minitorch;
 
 struct TrainOptions {
-  std::string text, dtype = "float32", out, model, prompt = "\n";
+  std::string text, dtype = "float32", recompute = "none", out, model, prompt = "\n";
   std::int64_t layers = 4, dim = 128, heads = 4, context = 128, batch = 16, steps = 1000, eval_every = 200, sample = 400, pause = 0;
   std::int64_t seed = 1;
   double lr = 3e-3, dropout = 0;
@@ -37,6 +37,8 @@ struct TrainOptions {
     program.flag("--lr", lr, "Largest learning rate: linear warm-up, then a cosine down to a tenth", 0.0, 1e30);
     program.flag("--dropout", dropout, "Share of activations dropped in training", 0.0, 0.99);
     program.flag("--dtype", dtype, "Scalar type of parameters and computation", {"float64", "float32"});
+    program.flag("--recompute", recompute, "What the backward pass computes again: to the same bits, in less memory",
+                 {"none", "full", "products"});
     program.flag("--seed", seed, "Of parameters, batches, dropout and samples", 0, 1000000000);
     program.flag("--out", out, "Directory of the run; a new one under runs/ by default");
     program.flag("--resume", resume, "Continue the run in --out; its other flags come from there, --steps may be given anew");
@@ -78,6 +80,8 @@ inline const support::Part train_part{"run",
                                        {"last_loss", "loss of the last step, in nats"},
                                        {"validation", "bits per character of the validation text"},
                                        {"tokens_per_second", "characters trained on a second"},
+                                       {"peak_bytes", "most bytes in tensors at one time"},
+                                       {"operations_again", "operations that backward passes ran again"},
                                        {"sample", "what the model writes"},
                                        {"out", "where it is saved"}}};
 
@@ -135,6 +139,9 @@ class TrainingRun {
   mt::nn::GPT<T> initialised() {
     mt::manual_seed(static_cast<std::uint64_t>(o_.seed));
     mt::nn::GPT<T> model(start_.config);
+    model.config.recompute = o_.recompute == "full"       ? mt::Recompute::full
+                             : o_.recompute == "products" ? mt::Recompute::products
+                                                          : mt::Recompute::none;
     if (loaded_) mt::nn::load_state_dict(model, std::exchange(loaded_, {})->tensors);
     return model;
   }
@@ -197,6 +204,8 @@ class TrainingRun {
       report_.show("first_loss", first_);
       report_.show("last_loss", last_);
       report_.show("tokens_per_second", std::round(rate_));
+      report_.show("peak_bytes", mt::peak_bytes());
+      report_.show("operations_again", static_cast<std::int64_t>(mt::autograd_state.recomputed));
     }
     report_.show("validation", evaluate((std::max<std::int64_t>)(64, 100000 / start_.config.context)));
     if (o_.sample > 0) report_.show("sample", o_.prompt + written(o_.sample));

@@ -62,7 +62,7 @@ std::vector<std::vector<double>> train_parallel(int ranks, int shards, bool tied
     mt::manual_seed(5);
     const mp::Axis axis(comm, shards);
     auto c = config(tied, dropout);
-    c.recompute = recompute;
+    c.recompute = recompute ? mt::Recompute::full : mt::Recompute::none;
     mp::ParallelGPT<double> model(axis, c, options);
     mt::optim::SGD<double> sgd(model, {.lr = 0.5});
     std::vector<double> numbers;

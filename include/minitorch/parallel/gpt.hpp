@@ -123,7 +123,7 @@ class ParallelGPT {
 
   template <PlacementTag P>
   Placed<T, P> run(Placed<T, P> x) const {
-    for (const Block& block : blocks) x = config.recompute ? checkpoint(block, x) : block(x);
+    for (const Block& block : blocks) x = checkpoint(config.recompute, block, x);
     return x;
   }
 
