@@ -66,7 +66,7 @@ class AnySaved {
     const std::uint32_t before = value->buffer->version();
     const HookScope none(nullptr);  // what the hook itself computes is not packed again
     const Scoped<&ThreadState::grad_enabled> no_grad(false);
-    const bool is_leaf = !value->node || value->node->is_leaf();
+    const bool is_leaf = !own_ && (!value->node || value->node->is_leaf());
     ticket_ = std::make_unique<Ticket>(Ticket{hooks->pack(plain, {operation, is_leaf}), hooks});
     if (value->buffer->version() != before) fail<GraphError>(operation, ": a pack hook must not modify its input, of shape ", shape_);
   }
