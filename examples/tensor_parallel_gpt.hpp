@@ -65,10 +65,10 @@ inline std::vector<GPTCounts> read_by_ranks(int ranks, mt::nn::GPT<float>& whole
     mp::ParallelGPT<float> by_symbols(axis, whole.config, {.sequence_parallel = false, .vocab_parallel = true});
     const auto start = counter();
     mt::no_grad([&] { by_symbols.loss(one, next.reshape({1, gpt_context})); });
+    const double vocabulary_calls = static_cast<double>(counter().calls - start.calls);
     const double calls = static_cast<double>(after.calls - before.calls);
     return GPTCounts{bits_per_character(text, [&](const auto& tokens) { return split.logits(tokens); }), calls,
-                     calls > 0 ? static_cast<double>(after.bytes - before.bytes) / calls : 0,
-                     static_cast<double>(counter().calls - start.calls)};
+                     calls > 0 ? static_cast<double>(after.bytes - before.bytes) / calls : 0, vocabulary_calls};
   });
 }
 

@@ -39,8 +39,8 @@ std::string help_of_json(const std::vector<const Part*>& parts) {
       "  program, ok, seconds   the name, whether all checks hold, how long it ran\n"
       "  checks, failed         how many numbers have a reference, and how many are not within their bound of it\n"
       "  error                  what went wrong, when something did\n"
-      "  parts.PART.LINE        value; and where there is a reference: reference (or differs_from), difference,\n"
-      "                         bound, ok. Numbers in full precision; \"inf\", \"-inf\" and \"nan\" are texts\n";
+      "  parts.PART.LINE        value; and where there is a reference: reference (or differs_from, at_most,\n"
+      "                         contains), difference, bound, ok. Numbers in full precision; \"inf\", \"-inf\" and \"nan\" are texts\n";
   for (const Part* part : parts) {
     text += fmt::format("Lines of part {}:\n", part->name);
     for (const Line& line : part->lines) text += fmt::format("  {:26} {}\n", line.key, line.meaning);
