@@ -46,13 +46,15 @@ const auto earlier_keys = [](std::int64_t i, std::int64_t j) { return j <= i; };
 
 TEST_CASE("attention") {
   const auto plain = [](const auto& q, const auto& k, const auto& v) { return mt::attention(q, k, v); };
-  tests::expect_op({.tolerance = 1e-12, .narrow = 8, .saved = 5}, plain,
-                   [](const Tensor<double>& q, const Tensor<double>& k, const Tensor<double>& v) { return one_head(q, k, v, all_keys); }, spread({5, 4}),
-                   spread({5, 4}, -1, 1, 2), spread({5, 4}, -1, 1, 3));
+  tests::expect_op(
+      {.tolerance = 1e-12, .narrow = 8, .saved = 5}, plain,
+      [](const Tensor<double>& q, const Tensor<double>& k, const Tensor<double>& v) { return one_head(q, k, v, all_keys); }, spread({5, 4}),
+      spread({5, 4}, -1, 1, 2), spread({5, 4}, -1, 1, 3));
   const auto causal = [](const auto& q, const auto& k, const auto& v) { return mt::attention(q, k, v, {.causal = true}); };
-  tests::expect_op({.tolerance = 1e-12, .narrow = 8}, causal,
-                   [](const Tensor<double>& q, const Tensor<double>& k, const Tensor<double>& v) { return one_head(q, k, v, earlier_keys); }, spread({4, 3}),
-                   spread({6, 3}, -1, 1, 2), spread({6, 2}, -1, 1, 3));
+  tests::expect_op(
+      {.tolerance = 1e-12, .narrow = 8}, causal,
+      [](const Tensor<double>& q, const Tensor<double>& k, const Tensor<double>& v) { return one_head(q, k, v, earlier_keys); },
+      spread({4, 3}), spread({6, 3}, -1, 1, 2), spread({6, 2}, -1, 1, 3));
 }
 
 TEST_CASE("groups of query heads share a kv head, in both layouts") {
@@ -110,9 +112,9 @@ TEST_CASE("AT02 AT03 causal, and its gradients") {
   near(k.grad(), tensor<double>({{-1.6926727791718603, -1.7602607706516398},
                                  {-0.09763535042631687, -0.03004735894653729},
                                  {1.7903081295981773, 1.7903081295981773}}));
-  near(v.grad(), tensor<double>({{7.4459478598942015, 10.092320711286973},
-                                 {0.6382135897172485, 0.8086730282467665},
-                                 {0.9158385503885507, 1.0990062604662607}}));
+  near(v.grad(),
+       tensor<double>(
+           {{7.4459478598942015, 10.092320711286973}, {0.6382135897172485, 0.8086730282467665}, {0.9158385503885507, 1.0990062604662607}}));
 }
 
 TEST_CASE("AT04 fewer queries than keys: both alignments of the causal mask") {
@@ -147,7 +149,8 @@ TEST_CASE("AT07 AT08 a row without keys is zero, and what is hidden does not lea
 TEST_CASE("AT10 many blocks equal the definition") {
   const auto q = spread({300, 16}), k = spread({600, 16}, -1, 1, 2), v = spread({600, 16}, -1, 1, 3);
   const auto right = one_head(q, k, v, [](std::int64_t i, std::int64_t j) { return j <= i + 300; });
-  const auto got = mt::attention(q.to<float>(), k.to<float>(), v.to<float>(), {.causal = true, .alignment = mt::CausalAlignment::bottom_right});
+  const auto got =
+      mt::attention(q.to<float>(), k.to<float>(), v.to<float>(), {.causal = true, .alignment = mt::CausalAlignment::bottom_right});
   for (std::int64_t i = 0; i < right.numel(); ++i) CHECK(std::abs(static_cast<double>(got.data()[i]) - right.data()[i]) < 1e-6);
 }
 

@@ -57,7 +57,8 @@ TEST_CASE("cross_entropy") {
   for (const auto reduction : {LossReduction::mean, LossReduction::sum, LossReduction::none})
     for (const CrossEntropyOptions& options : {CrossEntropyOptions{reduction}, CrossEntropyOptions{reduction, 0.1, weight}}) {
       const auto f = [=]<class T>(const Tensor<T>& x) { return mt::cross_entropy(x, target, options).template to<T>(); };
-      tests::expect_op({.tolerance = 1e-12, .saved = 3}, f, [=](const Tensor<double>& x) { return reference(x, target, options); }, spread({4, 5}));
+      tests::expect_op(
+          {.tolerance = 1e-12, .saved = 3}, f, [=](const Tensor<double>& x) { return reference(x, target, options); }, spread({4, 5}));
     }
 }
 

@@ -23,13 +23,14 @@ Tensor<T> dropped(const Tensor<T>& x) {
 
 TEST_CASE("dropout") {
   const Tensor<double> kept = dropped(mt::ones<double>({6, 7}));
-  tests::expect_op({.saved = 0}, [](const auto& x) { return dropped(x); },
-                   [kept](const Tensor<double>& x) {
-                     Tensor<double> out = x.detach().clone();
-                     for (std::int64_t i = 0; i < out.numel(); ++i) out.mutable_data()[i] *= kept.data()[i];
-                     return out;
-                   },
-                   tests::spread({6, 7}));
+  tests::expect_op(
+      {.saved = 0}, [](const auto& x) { return dropped(x); },
+      [kept](const Tensor<double>& x) {
+        Tensor<double> out = x.detach().clone();
+        for (std::int64_t i = 0; i < out.numel(); ++i) out.mutable_data()[i] *= kept.data()[i];
+        return out;
+      },
+      tests::spread({6, 7}));
 }
 
 TEST_CASE("dropout keeps the share and the mean") {

@@ -29,7 +29,8 @@ TEST_CASE("embedding") {
       for (std::int64_t j = 0; j < 5; ++j) out.mutable_data()[i * 5 + j] = w.data()[index.data()[i] * 5 + j];
     return out;
   };
-  tests::expect_op({.saved = 1}, [index](const auto& w) { return mt::embedding(index, w); }, right, tests::spread({4, 5}));
+  tests::expect_op(
+      {.saved = 1}, [index](const auto& w) { return mt::embedding(index, w); }, right, tests::spread({4, 5}));
 }
 
 TEST_CASE("EM01 rows that are used twice add up") {
@@ -52,9 +53,7 @@ TEST_CASE("EM03 an index outside of the table") {
   CHECK_THROWS_AS(mt::embedding(tensor<std::int64_t>({-1}), w), mt::ArgumentError);
 }
 
-TEST_CASE("EM04 no index") {
-  CHECK(mt::embedding(mt::zeros<std::int64_t>({0}), table()).shape() == mt::Shape{0, 2});
-}
+TEST_CASE("EM04 no index") { CHECK(mt::embedding(mt::zeros<std::int64_t>({0}), table()).shape() == mt::Shape{0, 2}); }
 
 TEST_CASE("EM05 a bfloat16 row that is used a thousand times") {
   auto w = mt::ones<mt::bfloat16>({3, 2});

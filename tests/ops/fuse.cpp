@@ -12,15 +12,15 @@ using tests::spread;
 
 TEST_CASE("fuse: a gate") {
   const auto gate = [](const auto& p, const auto& q) { return mt::fuse([](auto a, auto b) { return a * sigmoid(b); }, p, q); };
-  tests::expect_op({.saved = 2}, gate, [](double a, double b) { return a / (1 + std::exp(-b)); }, spread({3, 4}), spread({3, 4}, -2, 2, 2));
+  tests::expect_op(
+      {.saved = 2}, gate, [](double a, double b) { return a / (1 + std::exp(-b)); }, spread({3, 4}), spread({3, 4}, -2, 2, 2));
 }
 
 TEST_CASE("fuse: one input, a number inside, a choice") {
   const double slope = 0.1;
-  const auto f = [slope](const auto& x) {
-    return mt::fuse([slope](auto a) { return select(a > 0, exp(a) - 1, slope * a * a); }, x);
-  };
-  tests::expect_op({.tolerance = 1e-12, .saved = 1}, f, [slope](double a) { return a > 0 ? std::expm1(a) : slope * a * a; }, spread({5, 7}));
+  const auto f = [slope](const auto& x) { return mt::fuse([slope](auto a) { return select(a > 0, exp(a) - 1, slope * a * a); }, x); };
+  tests::expect_op(
+      {.tolerance = 1e-12, .saved = 1}, f, [slope](double a) { return a > 0 ? std::expm1(a) : slope * a * a; }, spread({5, 7}));
 }
 
 TEST_CASE("fuse: a zero coming in stays zero, third derivatives are an error") {

@@ -36,19 +36,21 @@ Tensor<T> normalised(const Tensor<T>& x, double eps = 1e-5) {
 }  // namespace
 
 TEST_CASE("layer_norm") {
-  tests::expect_op({.tolerance = 1e-12, .saved = 5, .same_twice = false},
-                   [](const auto& x, const auto& w, const auto& b) { return mt::layer_norm(x, w, b); },
-                   [](const Tensor<double>& x, const Tensor<double>& w, const Tensor<double>& b) { return reference(x, &w, &b, true); },
-                   spread({2, 3, 7}), spread({7}, 0.5, 1.5), spread({7}, -1, 1));
-  tests::expect_op({.tolerance = 1e-12}, [](const auto& x) { return normalised(x); },
-                   [](const Tensor<double>& x) { return reference(x, nullptr, nullptr, true); }, spread({3, 5}));
+  tests::expect_op(
+      {.tolerance = 1e-12, .saved = 5, .same_twice = false},
+      [](const auto& x, const auto& w, const auto& b) { return mt::layer_norm(x, w, b); },
+      [](const Tensor<double>& x, const Tensor<double>& w, const Tensor<double>& b) { return reference(x, &w, &b, true); },
+      spread({2, 3, 7}), spread({7}, 0.5, 1.5), spread({7}, -1, 1));
+  tests::expect_op(
+      {.tolerance = 1e-12}, [](const auto& x) { return normalised(x); },
+      [](const Tensor<double>& x) { return reference(x, nullptr, nullptr, true); }, spread({3, 5}));
 }
 
 TEST_CASE("rms_norm") {
-  tests::expect_op({.tolerance = 1e-12, .saved = 3, .same_twice = false},
-                   [](const auto& x, const auto& w) { return mt::rms_norm(x, w); },
-                   [](const Tensor<double>& x, const Tensor<double>& w) { return reference(x, &w, nullptr, false); }, spread({4, 9}),
-                   spread({9}, 0.5, 1.5));
+  tests::expect_op(
+      {.tolerance = 1e-12, .saved = 3, .same_twice = false}, [](const auto& x, const auto& w) { return mt::rms_norm(x, w); },
+      [](const Tensor<double>& x, const Tensor<double>& w) { return reference(x, &w, nullptr, false); }, spread({4, 9}),
+      spread({9}, 0.5, 1.5));
 }
 
 TEST_CASE("LN02 a row without variance") {
@@ -87,7 +89,8 @@ TEST_CASE("LN07 a small spread around a large mean") {
   const auto x = (tests::spread({32768}, -1, 1) * 0.01 + 100.0).to<float>();
   const auto wide = x.to<double>();
   const double variance = mt::mean(mt::square(wide - mt::mean(wide))).item();
-  const double rstd = static_cast<double>((normalised(x, 0.0).data()[1] - normalised(x, 0.0).data()[0])) / (wide.data()[1] - wide.data()[0]);
+  const double rstd =
+      static_cast<double>((normalised(x, 0.0).data()[1] - normalised(x, 0.0).data()[0])) / (wide.data()[1] - wide.data()[0]);
   CHECK(1 / (rstd * rstd) == Approx(variance).epsilon(1e-3));
 }
 

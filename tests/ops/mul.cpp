@@ -13,11 +13,13 @@ const auto multiply = [](const auto& a, const auto& b) { return a * b; };
 }
 
 TEST_CASE("mul") {
-  tests::expect_op({.saved = 2}, multiply, [](double a, double b) { return a * b; }, tests::spread({3, 4}), tests::spread({3, 4}, -1, 3, 2));
+  tests::expect_op(
+      {.saved = 2}, multiply, [](double a, double b) { return a * b; }, tests::spread({3, 4}), tests::spread({3, 4}, -1, 3, 2));
 }
 
 TEST_CASE("mul by a number") {
-  tests::expect_op({.saved = 0}, [](const auto& a) { return 1.5 * a; }, [](double a) { return 1.5 * a; }, tests::spread({3, 4}));
+  tests::expect_op(
+      {.saved = 0}, [](const auto& a) { return 1.5 * a; }, [](double a) { return 1.5 * a; }, tests::spread({3, 4}));
 }
 
 TEST_CASE("BC01 a row vector times a matrix") {

@@ -36,13 +36,15 @@ TEST_CASE("softmax") {
     for (double& v : out.mutable_values()) v = std::exp(v);
     return out;
   };
-  tests::expect_op({.saved = 1}, [](const auto& x) { return mt::softmax(x); }, rows, spread({3, 17}));
+  tests::expect_op(
+      {.saved = 1}, [](const auto& x) { return mt::softmax(x); }, rows, spread({3, 17}));
   tests::expect_op([](const auto& x) { return mt::softmax(x, 0); },
                    [rows](const mt::Tensor<double>& x) { return mt::transposed(rows(mt::transposed(x))); }, spread({5, 3}));
 }
 
 TEST_CASE("log_softmax") {
-  tests::expect_op({.tolerance = 1e-12, .saved = 1}, [](const auto& x) { return mt::log_softmax(x); }, log_softmax_rows, spread({2, 3, 5}));
+  tests::expect_op(
+      {.tolerance = 1e-12, .saved = 1}, [](const auto& x) { return mt::log_softmax(x); }, log_softmax_rows, spread({2, 3, 5}));
 }
 
 TEST_CASE("NN06 NN08 rows of -inf and rows with inf are NaN") {

@@ -91,8 +91,7 @@ void check_value_and_gradient(const AnyOp& op, const Reference& reference, const
   for (std::size_t i = 0; i < x.size(); ++i) {
     INFO("recorded gradient of input " << i);
     REQUIRE(whole.gradients[i].defined() == recorded.gradients[i].defined());
-    if (whole.gradients[i].defined())
-      check_within(recorded.gradients[i], whole.gradients[i], 1e-11 * (1 + largest(whole.gradients[i])));
+    if (whole.gradients[i].defined()) check_within(recorded.gradients[i], whole.gradients[i], 1e-11 * (1 + largest(whole.gradients[i])));
   }
   for (unsigned some = 1; some < all; ++some) {
     INFO("differentiable inputs: " << some);
@@ -145,6 +144,14 @@ void check_close(const mt::Tensor<double>& got, const mt::Tensor<double>& right,
     INFO("element " << i << ": " << a << ", right is " << b);
     if (!(std::isnan(a) && std::isnan(b)) && a != b) CHECK(std::abs(a - b) <= tolerance * std::abs(b));
   }
+}
+
+ValueAndSlope at(const std::function<mt::Tensor<double>(const mt::Tensor<double>&)>& f, double x) {
+  auto in = mt::scalar<double>(x);
+  in.set_requires_grad();
+  const mt::Tensor<double> y = f(in);
+  y.backward();
+  return {y.item(), in.grad().item()};
 }
 
 mt::Tensor<double> apply_elementwise(const std::function<double(const std::vector<double>&)>& f, const Tensors<double>& inputs) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -27,11 +28,11 @@ struct AnyOp {
 };
 
 struct Expectations {
-  double tolerance = 1e-13;   // of values in double, relative
-  double narrow = 4;          // units in the last place that narrower types may differ, of the largest element
-  int saved = -1;             // distinct buffers that the forward pass saves; -1 does not say
-  bool elementwise = false;   // broadcasts, and works on empty tensors
-  bool same_twice = true;     // may have one tensor in all places
+  double tolerance = 1e-13;  // of values in double, relative
+  double narrow = 4;         // units in the last place that narrower types may differ, of the largest element
+  int saved = -1;            // distinct buffers that the forward pass saves; -1 does not say
+  bool elementwise = false;  // broadcasts, and works on empty tensors
+  bool same_twice = true;    // may have one tensor in all places
   bool second_order = true;
 };
 
@@ -49,6 +50,15 @@ mt::Tensor<double> spread(const mt::Shape& shape, double low = -2, double high =
 
 // CHECKs shape and elements, NaN and infinities included; bitwise for a tolerance of 0.
 void check_close(const mt::Tensor<double>& got, const mt::Tensor<double>& right, double tolerance = 1e-12);
+
+// Value and gradient of a function of one number.
+struct ValueAndSlope {
+  double value, slope;
+};
+ValueAndSlope at(const std::function<mt::Tensor<double>(const mt::Tensor<double>&)>& f, double x);
+
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
+inline constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
 
 namespace detail {
 
