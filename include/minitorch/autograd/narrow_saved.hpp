@@ -63,14 +63,14 @@ class NarrowSaved {
     Packed narrowed(const AnyTensor& any) {
       const Tensor<T> value = any.as<T>();
       Packed packed{value.template to<bfloat16>(), any.dtype()};
-      double square = 0, error_square = 0;
+      double squares = 0, error_square = 0;
       for (std::int64_t i = 0; i < value.numel(); ++i) {
         const double x = static_cast<double>(value.data()[i]), error = x - static_cast<double>(packed.value.data()[i]);
-        square += x * x;
+        squares += x * x;
         error_square += error * error;
         report.largest_error = (std::max)(report.largest_error, std::abs(error));
       }
-      if (square > 0) report.largest_relative_error = (std::max)(report.largest_relative_error, std::sqrt(error_square / square));
+      if (squares > 0) report.largest_relative_error = (std::max)(report.largest_relative_error, std::sqrt(error_square / squares));
       ++report.values;
       report.bytes_before += any.bytes();
       report.bytes_after += 2 * any.numel();
