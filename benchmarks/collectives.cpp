@@ -1,7 +1,8 @@
 // Collectives between processes: ours in shared and in private memory, the limit without copies, and the MPIs and Gloo that are installed.
 // SPDX-License-Identifier: MIT
-// Run: bench_collectives [ranks=2,4] [quick]. Microseconds a call, medians of batches that alternate between the columns of ours; the
-// peers run after it. "limit": each rank reduces its slice of all buffers straight into all outputs between two barriers, nothing else.
+// Run: bench_collectives [ranks=2,4] [quick] [alone]. Microseconds a call, medians of batches that alternate between the columns of ours;
+// the peers run after it, a minute each at most, unless it is to be alone. "limit": each rank reduces its slice of all buffers straight
+// into all outputs between two barriers, nothing else.
 #include <unistd.h>
 
 #include <algorithm>
@@ -112,7 +113,7 @@ void check(mt::Communicator& comm) {
 // "all_reduce bytes microseconds" lines of a command.
 std::map<std::int64_t, double> run_peer(const std::string& command) {
   std::map<std::int64_t, double> times;
-  FILE* const pipe = popen((command + " 2>/dev/null").c_str(), "r");
+  FILE* const pipe = popen(("timeout 60 " + command + " 2>/dev/null").c_str(), "r");
   if (pipe == nullptr) return times;
   char line[256];
   while (std::fgets(line, sizeof line, pipe) != nullptr) {
@@ -128,9 +129,10 @@ std::map<std::int64_t, double> run_peer(const std::string& command) {
 
 int main(int argc, char** argv) {
   std::vector<int> wished{2, 4};
-  bool quick = false;
+  bool quick = false, alone = false;
   for (int i = 1; i < argc; ++i) {
     if (std::string(argv[i]) == "quick") quick = true;
+    if (std::string(argv[i]) == "alone") alone = true;
     if (std::string(argv[i]).rfind("ranks=", 0) == 0) {
       wished.clear();
       for (const char* at = argv[i] + 5; at != nullptr && *at != '\0'; at = std::strchr(at + 1, ',')) wished.push_back(std::atoi(at + 1));
@@ -157,6 +159,7 @@ int main(int argc, char** argv) {
     for (const Size& size : sizes) arguments += fmt::format(" {} {}", size.bytes, size.calls);
     std::map<std::string, std::map<std::int64_t, double>> peers;
     for (const char* mpi : {"openmpi", "mpich"}) {
+      if (alone) break;
       const std::string compiler = fmt::format("mpicc.{}", mpi), start = fmt::format("mpirun.{}", mpi), program = (scratch / mpi).string();
       if (!found(compiler) ||
           std::system(fmt::format("{} -O2 {} -o {}", compiler, (here / "collectives_mpi.c").string(), program).c_str()) != 0)
@@ -165,7 +168,7 @@ int main(int argc, char** argv) {
       peers[mpi] =
           run_peer(fmt::format("{} {} -n {} {}{}", start, open ? "--allow-run-as-root --oversubscribe" : "", ranks, program, arguments));
     }
-    if (std::system("/usr/bin/python3 -c 'import torch.distributed' >/dev/null 2>&1") == 0)
+    if (!alone && std::system("/usr/bin/python3 -c 'import torch.distributed' >/dev/null 2>&1") == 0)
       peers["gloo"] = run_peer(fmt::format("/usr/bin/python3 {} {}{}", (here / "collectives_gloo.py").string(), ranks, arguments));
 
     fmt::print("all_reduce of float32, {} ranks on {} processors, us a call\n", ranks, mt::comm::os::processors());
