@@ -1,6 +1,8 @@
-// What recomputation costs and saves: a training step of a GPT (6 layers, width 384, 6 heads, 256 tokens, batch 4) that keeps
-// everything, the blocks' inputs alone, or those and the products. Beside it the same with torch.utils.checkpoint, if installed.
+// What recomputation costs and saves in a training step of a GPT, beside torch.utils.checkpoint if it is installed.
 // SPDX-License-Identifier: MIT
+
+// The model has 6 layers, width 384, 6 heads, 256 tokens and a batch of 4; it keeps everything, the blocks' inputs alone, or those and
+// the products.
 // Run: bench_recompute [steps] [threads], from the project's directory.
 #include <algorithm>
 #include <chrono>

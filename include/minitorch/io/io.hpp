@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <minitorch/io/eigen.hpp>
 #include <minitorch/io/file.hpp>
 #include <minitorch/io/json.hpp>
 #include <minitorch/io/log.hpp>
