@@ -154,7 +154,7 @@ int main(int argc, char** argv) {
     mt::launch(ranks, check);
     std::vector<Row> rows;
     for (const Size& size : sizes)
-      rows.push_back(mt::launch(ranks, [&](mt::Communicator& comm) { return measure(comm, size, quick ? 7 : 15); })[0]);
+      rows.push_back(mt::launch({.pin = true}, ranks, [&](mt::Communicator& comm) { return measure(comm, size, quick ? 7 : 15); })[0]);
     std::string arguments;
     for (const Size& size : sizes) arguments += fmt::format(" {} {}", size.bytes, size.calls);
     std::map<std::string, std::map<std::int64_t, double>> peers;

@@ -54,7 +54,7 @@ class Channel {
         views_(members_.size()),
         rank_(rank),
         group_(group),
-        spins_(member.world->crowded ? few_spins : many_spins) {}
+        spins_(member.world->crowded ? few_spins : probe_spins) {}
 
   int rank() const { return rank_; }
   int size() const { return static_cast<int>(members_.size()); }
@@ -155,13 +155,17 @@ class Channel {
   std::chrono::nanoseconds take_waited() { return std::exchange(waited_, {}); }
 
  private:
-  static constexpr std::uint32_t few_spins = 60, many_spins = 4000;
+  static constexpr std::uint32_t few_spins = 60, many_spins = 20000, probe_spins = 4000;
 
   Condition& status(int rank) const { return member_->world->status(members_[static_cast<std::size_t>(rank)]); }
 
   void adapt(bool slept) {
     if (crowded()) return;
-    spins_ = slept ? (std::max)(few_spins, spins_ / 2) : (std::min)(many_spins, spins_ * 2);
+    // Two ranks that sleep once make each other sleep again, as a wake-up takes longer than few spins: now and then one tries more.
+    if (slept)
+      spins_ = ++sleeps_ % 128 == 0 ? probe_spins : (std::max)(few_spins, spins_ / 2);
+    else
+      spins_ = (std::min)(many_spins, spins_ * 2);
   }
 
   bool give_up() {
@@ -241,7 +245,7 @@ class Channel {
   std::uint64_t calls_ = 0;
   std::chrono::nanoseconds deadline_{0}, waited_{0};
   std::optional<Clock::time_point> waiting_since_;
-  std::uint32_t spins_;
+  std::uint32_t spins_, sleeps_ = 0;
   int turn_ = 0;
   bool staged_ = false;
 };
