@@ -250,6 +250,22 @@ TEST_CASE("early stop: the second run ends with the last value that was saved") 
   CHECK(behind == 3);
 }
 
+TEST_CASE("early stop: what saves its inputs alone, last of all, is not computed again") {
+  const auto x = leaf(mt::full<double>({4, 8}, 0.5)), w = leaf(mt::full<double>({8, 8}, 0.1));
+  const auto run = [&](auto region, bool verify) {
+    const auto y = sum(mt::checkpoint(mt::CheckpointOptions{.verify = verify}, region, x));
+    const auto before = mt::autograd_state;
+    y.backward();
+    return std::pair(mt::autograd_state.recomputed - before.recomputed, mt::autograd_state.recomputed_flops - before.recomputed_flops);
+  };
+  constexpr double product = 2 * 4 * 8 * 8;
+  const auto two_products = [&](const mt::Tensor<double>& t) { return scale(mt::matmul(tanh(mt::matmul(t, w)), w), 2); };
+  CHECK(run(two_products, false) == std::pair(std::uint64_t{2}, product));  // the product and tanh, which saves its result
+  CHECK(run(two_products, true) == std::pair(std::uint64_t{4}, 2 * product));
+  const auto one_product = [&](const mt::Tensor<double>& t) { return mt::matmul(t, w); };
+  CHECK(run(one_product, false) == std::pair(std::uint64_t{0}, 0.0));
+}
+
 TEST_CASE("a region that communicated runs to its end") {
   const auto x = leaf(mt::scalar<double>(2));
   int calls = 0;

@@ -42,11 +42,16 @@ TEST_CASE("a rule that is one percent off, or whose second derivative is missing
   CHECK_THROWS_AS(mt::gradgradcheck(forgets, two()), mt::GraphError);
 }
 
-TEST_CASE("inputs without gradient, unused inputs, no inputs") {
+TEST_CASE("inputs without gradient, unused inputs, none at all") {
   Inputs in = two();
   in[1] = in[1].detach();
   CHECK_NOTHROW(mt::gradcheck([](const Inputs& x) { return mul(x[0], x[1]); }, in));
   CHECK_NOTHROW(mt::gradcheck([](const Inputs& x) { return sin(x[0]); }, two()));
   CHECK_NOTHROW(mt::gradgradcheck([](const Inputs& x) { return scale(x[0], 2); }, two()));
   CHECK_THROWS_AS(mt::gradcheck([](const Inputs& x) { return sin(x[0].detach()); }, two()), mt::GraphError);
+  const auto wrong = [](const Inputs& x) { return wrong_sin(x[0], 2); };  // nobody would see it
+  in[0] = in[0].detach();
+  CHECK_THROWS_WITH(mt::gradcheck(wrong, in), Catch::Contains("gradcheck") && Catch::Contains("none of 2 does"));
+  CHECK_THROWS_WITH(mt::gradgradcheck(wrong, in), Catch::Contains("gradgradcheck"));
+  CHECK_THROWS_AS(mt::gradcheck(wrong, {}), mt::ArgumentError);
 }

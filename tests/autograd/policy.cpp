@@ -67,6 +67,7 @@ TEST_CASE("saving products trades memory for time, to the same bits") {
     CHECK(full.flops == 2 * 2 * 4 * 8 * 8);
     CHECK(products.flops == 0);
     CHECK(plain.recomputed == 0);
+    CHECK(products.recomputed == full.recomputed - 2);  // what is kept does not run
   }
   CHECK(left.bytes() == 0);
 }
@@ -92,6 +93,21 @@ TEST_CASE("own policies decide by name and size, before an operation runs") {
   sum(y).backward();
   CHECK(runs == 1);
   CHECK(numbers(x.grad())[99] == std::exp(1.0));
+}
+
+TEST_CASE("what is kept behind the last saved value is let go, unless the second run gets there") {
+  const auto region = [](const mt::Tensor<double>& t) { return scale(exp(sin(scale(t, 2))), 3); };
+  const mt::Policy scales([](const mt::OperationInfo& operation) { return std::string_view(operation.name) == "scale"; });
+  for (const bool verify : {false, true}) {
+    const auto x = leaf(mt::ones<double>({100}));
+    const NothingLeft left;
+    mt::SavedMeter meter;
+    const auto y = sum(mt::checkpoint(mt::CheckpointOptions{.policy = scales, .verify = verify}, region, x));
+    CHECK(meter.bytes() == (verify ? 3 : 2) * 800);  // x, the inner product and, to the end, the outer one
+    CHECK(left.bytes() == (verify ? 2 : 1) * 800 + 8);
+    y.backward();
+    CHECK(x.grad().data()[99] == Approx(6 * std::exp(std::sin(2.0)) * std::cos(2.0)));
+  }
 }
 
 TEST_CASE("two policies together") {

@@ -28,6 +28,11 @@ Filling<Forward, U...> filling(Forward forward, Tensor<U>&... auxiliaries) {
 
 namespace detail {
 
+template <class Forward>
+inline constexpr bool fills = false;
+template <class Forward, Element... U>
+inline constexpr bool fills<Filling<Forward, U...>> = true;
+
 template <class Forward, Element T>
 void run_forward(Forward& forward, T* out) {
   forward(out);
@@ -46,10 +51,17 @@ std::tuple<Tensor<U>&...> auxiliaries_of(Filling<Forward, U...>& filling) {
   return filling.auxiliaries;
 }
 
+inline void count_operation() {
+  ++autograd_state.operations;
+  if (thread_state.in_recompute) [[unlikely]]
+    ++autograd_state.recomputed;
+}
+
 template <Element T, class Forward>
 Tensor<T> compute_plain(const Shape& shape, Forward& forward) {
   Tensor<T> out = Tensor<T>::empty(shape);
   run_forward(forward, reinterpret_cast<T*>(out.body()->data));
+  count_operation();
   return out;
 }
 
@@ -69,6 +81,7 @@ template <Element T, class Forward>
           const InterceptorScope inside(nullptr);  // what a forward pass computes on its way is part of it
           run_forward(forward, reinterpret_cast<T*>(out.body()->data));
         }
+        count_operation();
         outputs[0] = out.body();
         autograd_state.interceptor->ran(operation, outputs);
         return out;
@@ -83,9 +96,6 @@ template <Element T, class Forward>
 Tensor<T> compute(const char* name, const Shape& shape, Forward&& forward) {
   Tensor<T> out = autograd_state.interceptor == nullptr ? detail::compute_plain<T>(shape, forward)
                                                         : detail::compute_intercepted<T>(name, shape, forward);
-  ++autograd_state.operations;
-  if (thread_state.in_recompute) [[unlikely]]
-    ++autograd_state.recomputed;
   if (thread_state.anomaly_mode) [[unlikely]]
     check_finite(name, out);
   return out;

@@ -35,12 +35,18 @@ inline double dot(const Tensor<double>& a, const Tensor<double>& b) {
   return sum;
 }
 
+inline void check_some_wanted(const std::vector<Tensor<double>>& inputs, const char* operation) {
+  if (std::none_of(inputs.begin(), inputs.end(), [](const Tensor<double>& input) { return input.requires_grad(); }))
+    fail<ArgumentError>(operation, ": at least one input must require a gradient, or nothing is checked; none of ", inputs.size(), " does");
+}
+
 }  // namespace detail
 
 // Compares the gradient of <seed, f(inputs)> with central differences in each element of each input that requires a gradient.
-// Throws GraphError with the place and both values at the first that differs.
+// Throws GraphError with the place and both values at the first that differs, ArgumentError when no input requires a gradient.
 template <class F>
 void gradcheck(F f, const std::vector<Tensor<double>>& inputs, GradcheckOptions options = {}) {
+  detail::check_some_wanted(inputs, "gradcheck");
   std::vector<Tensor<double>> wanted;
   for (const Tensor<double>& input : inputs)
     if (input.requires_grad()) wanted.push_back(input);
@@ -76,6 +82,7 @@ void gradcheck(F f, const std::vector<Tensor<double>>& inputs, GradcheckOptions 
 // The same for the gradient itself: second derivatives.
 template <class F>
 void gradgradcheck(F f, const std::vector<Tensor<double>>& inputs, GradcheckOptions options = {}) {
+  detail::check_some_wanted(inputs, "gradgradcheck");
   for (std::size_t which = 0; which < inputs.size(); ++which) {
     if (!inputs[which].requires_grad()) continue;
     gradcheck(

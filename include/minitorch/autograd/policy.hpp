@@ -48,7 +48,7 @@ namespace policy {
 // Matrix products and attention stay, the rest (cheap, but as large) runs again.
 inline const Policy save_products([](const OperationInfo& operation) {
   const std::string_view name = operation.name;
-  return name == "matmul" || name == "linear" || name.find("attention") != name.npos;
+  return name == "matmul" || name.ends_with("linear") || name.find("attention") != name.npos;
 });
 
 // Nothing is communicated a second time.

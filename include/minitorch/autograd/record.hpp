@@ -74,6 +74,9 @@ bool release_slot(Saved<U>& saved) {
 template <Scalar T, class... Args>
 using Slots = std::tuple<typename Slot<T, Args>::Type...>;
 
+template <class... Args>
+inline constexpr bool has_result = (std::same_as<Args, Result> || ...);
+
 template <class Rule>
 concept Captureless = std::is_empty_v<Rule> && std::is_default_constructible_v<Rule>;
 
@@ -81,6 +84,7 @@ concept Captureless = std::is_empty_v<Rule> && std::is_default_constructible_v<R
 template <Scalar D, class Rule, class... Args>
 struct Wrt {
   static constexpr std::size_t edge_count = 1;
+  static constexpr bool needs_result = has_result<Args...>;
   const Tensor<D>& input;
   std::tuple<const Args&...> needed;
 
@@ -117,6 +121,7 @@ struct WrtAll;
 template <class Rule, Scalar... D, class... Args>
 struct WrtAll<Rule, std::tuple<const Tensor<D>&...>, Args...> {
   static constexpr std::size_t edge_count = sizeof...(D);
+  static constexpr bool needs_result = has_result<Args...>;
   std::tuple<const Tensor<D>&...> inputs;
   std::tuple<const Args&...> needed;
 
@@ -156,8 +161,8 @@ template <Scalar T, class... Branches>
 class OpNode final : public GradNode<T> {
  public:
   template <class... Wrts>
-  OpNode(const char* name, const Tensor<T>& out, const Wrts&... wrts)
-      : GradNode<T>(name, out.shape()), branches_(Branches(wrts, out, name)...) {
+  OpNode(const char* name, const Shape& shape, const Tensor<T>& out, const Wrts&... wrts)
+      : GradNode<T>(name, shape), branches_(Branches(wrts, out, name)...) {
     NodeRef* next = edges_.data();
     ((wrts.link(next), next += Wrts::edge_count), ...);
     this->set_edges(edges_.data(), edges_.size());
@@ -193,9 +198,10 @@ class OpNode final : public GradNode<T> {
   std::tuple<Branches...> branches_;
 };
 
+// `out` is undefined while no rule needs it and the forward pass has not run.
 template <Scalar T, class... Wrts>
-void attach(Tensor<T>& out, const char* name, const Wrts&... wrts) {
-  out.body()->node = NodeRef(new OpNode<T, typename Wrts::template Branch<T>...>(name, out, wrts...));
+NodeRef new_node(const char* name, const Shape& shape, const Tensor<T>& out, const Wrts&... wrts) {
+  return NodeRef(new OpNode<T, typename Wrts::template Branch<T>...>(name, shape, out, wrts...));
 }
 
 }  // namespace detail
@@ -222,17 +228,27 @@ std::tuple<const Tensor<D>&...> inputs(const Tensor<D>&... tensors) {
 }
 
 // Runs forward(T* out) into a new tensor of `shape`, and puts it into the graph if gradients are recorded and any input wants one.
+// What the rules need, but for `result` and what is in a filling(), must be there before: it is saved first, so that a second run
+// that has all it came for ends without computing.
 template <Scalar T, class Forward, class... Wrts>
 Tensor<T> record(const char* name, const Shape& shape, Forward&& forward, const Wrts&... wrts) {
-  Tensor<T> out = compute<T>(name, shape, std::forward<Forward>(forward));
-  if (thread_state.grad_enabled && (wrts.wanted() || ...)) detail::attach(out, name, wrts...);
-  return out;
+  const bool recorded = thread_state.grad_enabled && (wrts.wanted() || ...);
+  if constexpr (detail::fills<std::remove_cvref_t<Forward>> || (Wrts::needs_result || ...)) {
+    Tensor<T> out = compute<T>(name, shape, std::forward<Forward>(forward));
+    if (recorded) out.body()->node = detail::new_node(name, shape, out, wrts...);
+    return out;
+  } else {
+    NodeRef node = recorded ? detail::new_node(name, shape, Tensor<T>{}, wrts...) : NodeRef{};
+    Tensor<T> out = compute<T>(name, shape, std::forward<Forward>(forward));
+    out.body()->node = std::move(node);
+    return out;
+  }
 }
 
 // The same for a result that shares the memory of an input: `out` is outside the graph and gets its place in it.
 template <Scalar T, class... Wrts>
 Tensor<T> record_view(const char* name, Tensor<T> out, const Wrts&... wrts) {
-  if (thread_state.grad_enabled && (wrts.wanted() || ...)) detail::attach(out, name, wrts...);
+  if (thread_state.grad_enabled && (wrts.wanted() || ...)) out.body()->node = detail::new_node(name, out.shape(), out, wrts...);
   return out;
 }
 

@@ -36,6 +36,18 @@ class Keeper final : public Interceptor {
   Keeper(Policy policy, std::shared_ptr<SavedHooks> outer) : policy_(std::move(policy)), outer_(std::move(outer)) {}
 
   const std::vector<KeptResult>& results() const { return results_; }
+
+  // The second run gets at least this far: what waited until that was known goes through the outer hooks.
+  void reach() {
+    const std::size_t first = std::exchange(reached_, results_.size());
+    if (outer_ == nullptr) return;
+    const HookScope outside(outer_);
+    for (KeptResult& kept : std::span(results_).subspan(first))
+      for (AnySaved& output : kept.outputs) output = AnySaved(output.unpack(nullptr, kept.name), true, kept.name);
+  }
+  // The second run ends before what waits.
+  void drop_unreached() { results_.erase(results_.begin() + static_cast<std::ptrdiff_t>(reached_), results_.end()); }
+
   // The collectives of kept operations: they are not called again.
   std::uint64_t collectives() const { return collectives_; }
 
@@ -49,7 +61,7 @@ class Keeper final : public Interceptor {
   void ran(const OperationInfo& operation, std::span<const BodyRef> outputs) override {
     const std::uint64_t communicated = thread_state.collectives - collectives_before_;
     if (wanted_ || (policy_.keeps_collectives() && communicated > 0)) {
-      const HookScope outside(outer_);
+      const HookScope none(nullptr);
       KeptResult kept{operation_, operation.name, thread_state.next_stream - stream_before_, {}};
       for (const BodyRef& output : outputs) kept.outputs.emplace_back(output, true, operation.name);  // data without a place in the graph
       results_.push_back(std::move(kept));
@@ -62,7 +74,7 @@ class Keeper final : public Interceptor {
   Policy policy_;
   std::shared_ptr<SavedHooks> outer_;
   std::vector<KeptResult> results_;
-  std::size_t operation_ = 0;
+  std::size_t operation_ = 0, reached_ = 0;
   std::uint64_t stream_before_ = 0, collectives_before_ = 0, collectives_ = 0;
   bool wanted_ = false;
 };
@@ -96,7 +108,8 @@ class Replayer final : public Interceptor {
 // Every slot of a region's nodes holds a ticket {region, index}.
 class Region final : public SavedHooks, public std::enable_shared_from_this<Region>, private PassGuest {
  public:
-  explicit Region(bool verify) : verify_(verify), seed_(thread_state.seed), next_stream_(thread_state.next_stream), batch_(thread_state.batch) {}
+  explicit Region(bool verify)
+      : verify_(verify), seed_(thread_state.seed), next_stream_(thread_state.next_stream), batch_(thread_state.batch) {}
 
   // Runs the region again. Its inputs and itself are in it; none of its nodes are.
   std::function<void()> rerun;
@@ -108,10 +121,12 @@ class Region final : public SavedHooks, public std::enable_shared_from_this<Regi
   void complete(std::uint64_t collectives) {
     complete_ = true;
     communicated_ = collectives > 0;
+    if (keeper) runs_to_end() ? keeper->reach() : keeper->drop_unreached();
   }
 
   // The first run: nothing is kept but what it was.
   std::any pack(const AnyTensor& value, const SavedContext& context) override {
+    if (keeper) keeper->reach();
     saved_.push_back({value.shape(), value.dtype(), context.is_leaf ? value.buffer() : nullptr, value.body()->buffer->version(), {}});
     return Ticket{shared_from_this(), saved_.size() - 1};
   }

@@ -231,23 +231,30 @@ Placed<compute_t<A>, Invariant, Name> vocab_cross_entropy(const Placed<A, Sharde
     ++count;
   }
   const auto shards = no_grad([&] { return detail::logit_shards(logits, vocabulary); });
-  const auto statistics = no_grad([&] { return detail::vocab_statistics(shards, targets, smoothing, logits.comm()); });
+  Tensor<W> expected = Tensor<W>::empty({targets.numel()});
+  const auto communicate = [&](W* lse) {  // one operation: a policy that saves collectives keeps both results
+    const NoGrad guard;
+    const auto statistics = detail::vocab_statistics(shards, targets, smoothing, logits.comm());
+    std::ranges::copy(statistics.lse.values(), lse);
+    std::ranges::copy(statistics.expected.values(), expected.mutable_data());
+  };
+  const Tensor<W> lse = compute<W>("vocab_statistics", {targets.numel()}, filling(communicate, expected));
   double sum = 0;
   for (std::int64_t r = 0; r < targets.numel(); ++r)
-    if (targets.data()[r] != ignored)
-      sum += static_cast<double>(statistics.lse.data()[r]) - static_cast<double>(statistics.expected.data()[r]);
+    if (targets.data()[r] != ignored) sum += static_cast<double>(lse.data()[r]) - static_cast<double>(expected.data()[r]);
   Tensor<W> loss = scalar<W>(static_cast<W>(sum / static_cast<double>(count)));
   const W share = count == 0 ? W(0) : W(1) / static_cast<W>(count);
   for (const auto& shard : shards) {  // each shard has its place in the graph of the one loss
-    loss = record_view("vocab_cross_entropy", loss.detach(), wrt(loss, [](const Tensor<W>& dy) { return dy; }),
-                       wrt(
-                           shard.logits,
-                           [](const Tensor<W>& dy, const Tensor<A>& x, std::int64_t first, std::int64_t used, const Tensor<std::int64_t>& t,
-                              const Tensor<W>& lse, W scale, std::int64_t skip, const detail::Smoothing& weights) {
-                             if (grad_enabled()) fail<GraphError>("vocab_cross_entropy: second derivatives are not supported");
-                             return detail::vocab_gradient(detail::LogitShard<A>{x, first, used}, t, lse, dy.item() * scale, skip, weights);
-                           },
-                           shard.logits, shard.first, shard.used, targets, statistics.lse, share, ignored, smoothing));
+    loss = record_view(
+        "vocab_cross_entropy", loss.detach(), wrt(loss, [](const Tensor<W>& dy) { return dy; }),
+        wrt(
+            shard.logits,
+            [](const Tensor<W>& dy, const Tensor<A>& x, std::int64_t first, std::int64_t used, const Tensor<std::int64_t>& t,
+               const Tensor<W>& row_lse, W scale, std::int64_t skip, const detail::Smoothing& weights) {
+              if (grad_enabled()) fail<GraphError>("vocab_cross_entropy: second derivatives are not supported");
+              return detail::vocab_gradient(detail::LogitShard<A>{x, first, used}, t, row_lse, dy.item() * scale, skip, weights);
+            },
+            shard.logits, shard.first, shard.used, targets, lse, share, ignored, smoothing));
   }
   return {logits.axis(), {loss}};
 }
