@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <filesystem>
+
 #include <examples/support/program.hpp>
 
 namespace examples {
@@ -17,5 +19,12 @@ struct CheckpointExample {
 };
 
 void activation_checkpoint(support::Report& report, const CheckpointExample& example);
+
+extern const support::Part depth_part;
+
+// Ends the program, with the status of wrong usage, unless a file can be where the flag --plot says.
+void check_plot(const std::filesystem::path& file);
+// Measures chains of 4 to 64 blocks and draws memory and time against depth into an SVG file.
+void depth_plot(support::Report& report, const CheckpointExample& example, const std::filesystem::path& file);
 
 }  // namespace examples

@@ -1,5 +1,6 @@
 // Residual blocks, and one forward and backward pass through them with or without checkpoints, counted and measured.
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <optional>
 
 #include <examples/parts/residual_pass.hpp>
@@ -82,6 +83,29 @@ Cost measure_pass(const CheckpointExample& example, bool checkpointed) {
 
 Cost measure_alone(const CheckpointExample& example, bool checkpointed) {
   return mt::launch({.threads = 1}, 1, [&](mt::Communicator&) { return measure_pass(example, checkpointed); }).front();
+}
+
+DepthCost measure_depth(const CheckpointExample& example, int depth, Kept kept) {
+  const auto measured = mt::launch({.threads = 1}, 1, [&](mt::Communicator&) {
+    mt::manual_seed(1);
+    ResidualNet net(depth, example.width, example.inner);
+    const auto x = mt::nn::parameter<double>({example.large_batch, example.width}, mt::nn::Init::normal(0, 1));
+    const auto pass = [&] {
+      mt::Tensor<double> output = x;
+      if (kept == Kept::segment_inputs)
+        output = mt::checkpoint_sequential(net.blocks, 0, x);
+      else
+        for (const ResidualBlock& block : net.blocks) output = kept == Kept::block_inputs ? mt::checkpoint(block, output) : block(output);
+      mt::mean(mt::square(output)).backward();
+    };
+    pass();  // the gradients have their memory from here on
+    const std::int64_t before = mt::live_bytes();
+    mt::reset_peak_bytes();
+    double fastest = support::median_seconds(1, pass);
+    for (int run = 1; run < example.runs; ++run) fastest = (std::min)(fastest, support::median_seconds(1, pass));
+    return DepthCost{fastest, mt::peak_bytes() - before};
+  });
+  return measured.front();
 }
 
 }  // namespace examples

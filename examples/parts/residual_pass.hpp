@@ -34,4 +34,15 @@ struct Cost {
 // Of large batches, measured in a process of its own, or the second would find the memory of the first.
 Cost measure_alone(const CheckpointExample& example, bool checkpointed);
 
+// What a chain of blocks keeps for its backward pass.
+enum class Kept { everything, block_inputs, segment_inputs };
+
+struct DepthCost {
+  double seconds;      // of the fastest pass
+  std::int64_t bytes;  // of tensors at most, beyond parameters and their gradients
+};
+
+// A pass through `depth` blocks with a large batch, in a process of its own.
+DepthCost measure_depth(const CheckpointExample& example, int depth, Kept kept);
+
 }  // namespace examples
