@@ -1,6 +1,7 @@
 # The peer of bench_recompute: the same model and step in PyTorch, plain and with torch.utils.checkpoint.
 # SPDX-License-Identifier: MIT
 import resource
+import subprocess
 import sys
 import time
 
@@ -41,22 +42,42 @@ class GPT(nn.Module):
         return self.norm(x) @ self.token.weight.T
 
 
-model = GPT()
-optimizer = torch.optim.AdamW(model.parameters())
 i = torch.arange(B * T)
 tokens = ((i * i * 7 + i // 3) % V).view(B, T)
-times = {True: [], False: []}
-peak = {}
-for again in (True, False):  # the smaller one first: the process's peak only grows
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    for _ in range(steps + 1):
+
+
+class Training:
+    def __init__(self):
+        self.model = GPT()
+        self.optimizer = torch.optim.AdamW(self.model.parameters())
+
+    def step(self, again):
         start = time.perf_counter()
-        optimizer.zero_grad()
-        nn.functional.cross_entropy(model(tokens, again).flatten(0, 1), tokens.flatten()).backward()
-        optimizer.step()
-        times[again].append(time.perf_counter() - start)
-    peak[again] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-for name, again in (("none", False), ("full", True)):
-    ms = 1e3 * sorted(times[again][1:])[steps // 2]
-    plain = 1e3 * sorted(times[False][1:])[steps // 2]
-    print(f"torch {name:6} {ms:9.1f} {ms / plain:7.3f} {'':12} {'':12} resident at most {peak[again]:.0f} MiB")
+        self.optimizer.zero_grad()
+        nn.functional.cross_entropy(self.model(tokens, again).flatten(0, 1), tokens.flatten()).backward()
+        self.optimizer.step()
+        return time.perf_counter() - start
+
+
+def resident():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+if len(sys.argv) > 3:  # in a process of its own: by how much two steps make its resident memory grow, in MiB
+    training = Training()
+    before = resident()
+    for _ in range(2):
+        training.step(sys.argv[3] == "full")
+    print(resident() - before)
+    sys.exit()
+
+modes = {"none": False, "full": True}
+grown = {name: float(subprocess.run([sys.executable, *sys.argv, name], check=True, capture_output=True).stdout) for name in modes}
+training = Training()
+times = {name: [] for name in modes}
+for _ in range(steps + 1):  # in turns
+    for name, again in modes.items():
+        times[name].append(training.step(again))
+ms = {name: 1e3 * sorted(taken[1:])[steps // 2] for name, taken in times.items()}
+for name in modes:
+    print(f"torch {name:8} {ms[name]:8.1f} {ms[name] / ms['none']:6.3f} {'':10} {'':9} {grown[name]:13.1f}")

@@ -20,10 +20,13 @@ class Engine {
       : options_(options), grad_enabled_(options.create_graph), nested_(autograd_state.depth++ > 0), epoch_(++autograd_state.epoch) {}
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
-  // Whatever happened, no gradient of this pass stays behind, and an outer pass finds its nodes as it left them.
+  // Whatever happened, no gradient of this pass stays under way, and an outer pass finds its nodes as it left them. A pass that failed
+  // takes back the gradients that it made; what it has added to those of earlier passes is added.
   ~Engine() {
     for (Node* node : visited_) {
       node->grad_.reset();
+      if (node->fresh_ && !finished_) node->drop_total();
+      node->fresh_ = false;
       node->epoch_ = 0;  // an idle node knows no pass: the next one may come from another thread
       node->captured_ = false;
       node->direct_ = false;
@@ -36,6 +39,7 @@ class Engine {
       outer.node->captured_ = outer.captured;
       outer.node->direct_ = outer.direct;
       outer.node->needed_ = outer.needed;
+      outer.node->fresh_ = outer.fresh;
     }
     if (--autograd_state.depth == 0) end_pass();
   }
@@ -69,6 +73,7 @@ class Engine {
       for (const NodeRef& edge : node->edges())
         if (edge && --edge->pending_ == 0) make_ready(edge.get());
     }
+    finished_ = true;
   }
 
   // What arrived at the captured input `index`, in the order of capture(); undefined if nothing did.
@@ -84,7 +89,7 @@ class Engine {
     BodyRef grad;
     std::uint64_t epoch;
     std::uint32_t pending;
-    bool captured, direct, needed;
+    bool captured, direct, needed, fresh;
   };
 
   static bool older(const Node* a, const Node* b) { return a->sequence_ < b->sequence_; }
@@ -92,12 +97,14 @@ class Engine {
   void visit(Node* node) {
     if (node->epoch_ == epoch_) return;
     if (nested_)
-      outer_.push_back({node, std::exchange(node->grad_, {}), node->epoch_, node->pending_, node->captured_, node->direct_, node->needed_});
+      outer_.push_back({node, std::exchange(node->grad_, {}), node->epoch_, node->pending_, node->captured_, node->direct_, node->needed_,
+                        node->fresh_});
     node->epoch_ = epoch_;
     node->pending_ = 0;
     node->captured_ = false;
     node->needed_ = true;
     node->direct_ = node->is_leaf_ && !capturing_ && !node->has_hooks_;
+    node->fresh_ = (node->is_leaf_ || node->has_hooks_) && !node->has_total();
     visited_.push_back(node);
   }
 
@@ -174,6 +181,7 @@ class Engine {
   Scoped<&ThreadState::grad_enabled> grad_enabled_;
   bool nested_;
   bool capturing_ = false;
+  bool finished_ = false;
   std::uint64_t epoch_;
   std::vector<NodeRef> roots_;
   std::vector<NodeRef> inputs_;  // captured

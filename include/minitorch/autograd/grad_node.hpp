@@ -151,6 +151,9 @@ class GradNode : public Node {
       check_finite(concat("the gradient from ", source).c_str(), Tensor<Wide>(gradient));
   }
 
+  bool has_total() const override { return static_cast<bool>(total_); }
+  void drop_total() override { total_.reset(); }
+
   // Adds a whole gradient to the one that stays.
   void settle(Tensor<T> gradient) {
     BodyRef arriving = std::exchange(grad_, {});

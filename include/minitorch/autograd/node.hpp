@@ -49,6 +49,9 @@ class Node {
   virtual void check_gradient(const char* source) const = 0;
   // Calls what waits for a leaf's gradient.
   virtual void after_accumulate() {}
+  // The gradient that stays from pass to pass.
+  virtual bool has_total() const = 0;
+  virtual void drop_total() = 0;
   // Drops the saved values. Returns whether there were any.
   virtual bool release() { return false; }
 
@@ -83,6 +86,7 @@ class Node {
   bool direct_ : 1 = false;    // this pass: a leaf whose contributions go straight into its gradient
   bool needed_ : 1 = true;     // this pass: an input of grad() can be reached from here
   bool captured_ : 1 = false;  // this pass: its gradient is what grad() asks for
+  bool fresh_ : 1 = false;     // this pass: found no gradient that stays, so that a failure takes back the one it made
 };
 static_assert(sizeof(Node) == 64);
 
