@@ -14,6 +14,8 @@
 #include <minitorch/parallel/linear.hpp>
 #include <minitorch/parallel/moves.hpp>
 #include <minitorch/parallel/operations.hpp>
+#include <minitorch/parallel/optimizer_state.hpp>
+#include <minitorch/parallel/overlap.hpp>
 #include <minitorch/parallel/placement.hpp>
 #include <minitorch/parallel/rules.hpp>
 #include <minitorch/parallel/sharded_parameter.hpp>

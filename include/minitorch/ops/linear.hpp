@@ -38,6 +38,21 @@ void check_linear(const Tensor<T>& x, const Tensor<W>& weight, const Tensor<W>& 
     fail<ShapeError>("linear: the bias must have one number a row of the weight ", weight.shape(), ", got ", bias.shape());
 }
 
+// x W^T + b into out.
+template <Scalar T, Scalar W>
+void linear_into(const Tensor<T>& x, const Tensor<W>& weight, const Tensor<W>& bias, T* out) {
+  const std::int64_t out_width = weight.shape()[0], rows = x.shape().product(0, x.rank() - 1);
+  const Product<T, W> product{x, weight, false, true, 1, rows, out_width, weight.shape()[1]};
+  if (!bias.defined()) return run_product(product, out, false);
+  if constexpr (std::same_as<W, compute_t<T>>) {
+    run_product(product, out, false, bias.data());
+  } else {
+    Workspace<compute_t<T>> wide(out_width);
+    kernels::convert(out_width, wide.data(), bias.data());
+    run_product(product, out, false, wide.data());
+  }
+}
+
 }  // namespace detail
 
 template <Scalar T, Scalar W>
@@ -45,21 +60,11 @@ Tensor<T> LinearOp::operator()(const Tensor<T>& x, const Tensor<W>& weight, cons
   static_assert(std::same_as<T, W> || (is_narrow<T> && std::same_as<W, float>),
                 "linear: x and the weight must have one scalar type (or half or bfloat16 and float); convert one with .to<U>()");
   detail::check_linear(x, weight, bias);
-  const std::int64_t out_width = weight.shape()[0], in_width = weight.shape()[1], rows = x.shape().product(0, x.rank() - 1);
+  const std::int64_t rows = x.shape().product(0, x.rank() - 1);
   Shape shape = x.shape();
-  shape[x.rank() - 1] = out_width;
+  shape[x.rank() - 1] = weight.shape()[0];
 
-  const auto forward = [&](T* out) {
-    const Product<T, W> product{x, weight, false, true, 1, rows, out_width, in_width};
-    if (!bias.defined()) return run_product(product, out, false);
-    if constexpr (std::same_as<W, compute_t<T>>) {
-      run_product(product, out, false, bias.data());
-    } else {
-      Workspace<compute_t<T>> wide(out_width);
-      kernels::convert(out_width, wide.data(), bias.data());
-      run_product(product, out, false, wide.data());
-    }
-  };
+  const auto forward = [&](T* out) { detail::linear_into(x, weight, bias, out); };
   const auto for_x = wrt(
       x,
       [](const Tensor<T>& dy, const Tensor<W>& w, std::int64_t m) {

@@ -6,10 +6,11 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include <minitorch/autograd/autograd.hpp>
+#include <minitorch/kernels/map.hpp>
+#include <minitorch/kernels/reduce.hpp>
 #include <minitorch/parallel/state.hpp>
 
 namespace minitorch::parallel {
@@ -19,8 +20,7 @@ namespace detail {
 template <Scalar T>
 double sum_of_squares(const Tensor<T>& gradient) {
   double sum = 0;
-  if (!gradient.defined()) return sum;
-  for (T g : gradient.values()) sum += static_cast<double>(g) * static_cast<double>(g);
+  if (gradient.defined()) kernels::reduce<kernels::SumSquares>(1, gradient.numel(), 1, gradient.data(), &sum);
   return sum;
 }
 
@@ -72,8 +72,11 @@ double clip_grad_norm_(M& model, const Axis& axis, double max_norm) {
     auto gradient = parameter.grad();
     if (!gradient.defined() || std::find(scaled.begin(), scaled.end(), gradient.data()) != scaled.end()) return;
     scaled.push_back(gradient.data());
+    using Wide = typename decltype(gradient)::value_type;
     const NoGrad writing;
-    for (auto& g : gradient.mutable_values()) g = static_cast<std::remove_reference_t<decltype(g)>>(static_cast<double>(g) * factor);
+    Wide* const data = gradient.mutable_data();
+    kernels::map(
+        gradient.numel(), [f = static_cast<Wide>(factor)](const auto& g) { return g * f; }, data, static_cast<const Wide*>(data));
   });
   return norm;
 }

@@ -23,6 +23,7 @@ Tensor<T> sum_ranks(const Tensor<T>& x, Communicator* comm);
 // gradient  the sum of dy over ranks
 template <Scalar T>
 Tensor<T> copy_ranks(const Tensor<T>& x, Communicator* comm) {
+  if (comm->size() == 1) return x;
   return record_view("copy_ranks", x.detach(),
                      wrt(
                          x, [](const Tensor<T>& dy, Communicator* c) { return sum_ranks(dy, c); }, comm));
@@ -38,6 +39,7 @@ void all_reduce_into(const Tensor<T>& x, T* out, Communicator& comm) {
 // gradient  dy
 template <Scalar T>
 Tensor<T> sum_ranks(const Tensor<T>& x, Communicator* comm) {
+  if (comm->size() == 1) return x;
   return record<T>(
       "sum_ranks", x.shape(), [&](T* out) { all_reduce_into(x, out, *comm); },
       wrt(
@@ -48,6 +50,7 @@ Tensor<T> sum_ranks(const Tensor<T>& x, Communicator* comm) {
 // gradient  the sum of dy over ranks
 template <Scalar T>
 Tensor<T> sum_both_ways(const Tensor<T>& x, Communicator* comm) {
+  if (comm->size() == 1) return x;
   return record<T>(
       "sum_both_ways", x.shape(), [&](T* out) { all_reduce_into(x, out, *comm); },
       wrt(

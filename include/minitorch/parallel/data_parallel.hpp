@@ -62,9 +62,11 @@ class DataParallel {
     const bool tree = s.axis.local_shards() > 1;
     if (is_last && !tree) s.buckets.expect();
     loss.backward();
-    s.sum.loss += static_cast<double>(loss.item());
     s.sum.count += count;
-    if (tree) s.add_shard();
+    if (tree)
+      s.add_shard(static_cast<double>(loss.item()));
+    else
+      s.sum.loss += static_cast<double>(loss.item());
   }
 
   // Adds over ranks, divides by the whole count, and returns what the step was. A rank without samples calls it just so. A count of
@@ -96,6 +98,12 @@ class DataParallel {
  private:
   using Wide = compute_t<T>;
 
+  // The sum over 1, 2, 4, ... shards.
+  struct Level {
+    std::vector<Tensor<Wide>> gradients;
+    double loss;
+  };
+
   struct State {
     template <Module M>
     State(M& model, const Axis& a, const DataParallelOptions& options)
@@ -103,10 +111,13 @@ class DataParallel {
           buckets(detail::same_on_all_ranks(named_parameters<T>(model), a.comm(), options.broadcast), a.comm(), options.bucket_bytes) {}
 
     // Shards are added as a binary counter carries: the tree needs one sum a level.
-    void add_shard() {
-      std::vector<Tensor<Wide>> carry = buckets.take();
+    void add_shard(double loss) {
+      Level carry{buckets.take(), loss};
       for (int bit = 0; (shards_done >> bit & 1) != 0; ++bit) {
-        for (std::size_t b = 0; b < carry.size(); ++b) carry[b] = no_grad([&] { return add(levels.back()[b], carry[b]); });
+        const Level& before = levels.back();
+        for (std::size_t b = 0; b < carry.gradients.size(); ++b)
+          carry.gradients[b] = no_grad([&] { return add(before.gradients[b], carry.gradients[b]); });
+        carry.loss = before.loss + carry.loss;
         levels.pop_back();
       }
       levels.push_back(std::move(carry));
@@ -116,7 +127,8 @@ class DataParallel {
       if (shards_done != axis.local_shards() && shards_done != 0)
         fail<ArgumentError>("data parallel: finish() after backward() of ", shards_done, " shards, but the rank holds ",
                             axis.local_shards());
-      if (shards_done != 0) buckets.put(levels.back());
+      if (shards_done != 0) buckets.put(levels.back().gradients);
+      if (shards_done != 0) sum.loss = levels.back().loss;
       levels.clear();
       shards_done = 0;
     }
@@ -124,7 +136,7 @@ class DataParallel {
     Axis axis;
     detail::Buckets<T> buckets;
     BatchSum sum;
-    std::vector<std::vector<Tensor<Wide>>> levels;
+    std::vector<Level> levels;
     int shards_done = 0;
   };
 

@@ -22,34 +22,44 @@ Tensor<T> tree_sum(std::vector<Tensor<T>> parts) {
   return parts.front();
 }
 
-// `count` handles on x, whose gradients are added by the tree rather than in the order of their arrival.
+// `count` handles of type T on x, whose gradients are added by the tree rather than in the order of their arrival. A narrow value comes
+// in the accumulation type, so that its gradients are rounded once they are all added.
 template <Scalar T>
-std::vector<Tensor<T>> replicas(const Tensor<T>& x, int count) {
-  if (count == 1) return {x};
+std::vector<Tensor<T>> replicas(const Tensor<compute_t<T>>& x, int count) {
+  using W = compute_t<T>;
   Shape stacked;
   stacked.push_back(count);
   for (std::int64_t d : x.shape()) stacked.push_back(d);
   // A node for the stacked gradients. It has no data of its own, and nobody reads any.
-  Tensor<T> hub(BodyRef(new TensorBody(dtype_of<T>, stacked, x.body()->buffer, x.body()->data)));
-  hub = record_view("replicas", hub, wrt(x, [](const Tensor<T>& dy) {
-                      std::vector<Tensor<compute_t<T>>> slices;
-                      for (std::int64_t i = 0; i < dy.shape()[0]; ++i) slices.push_back(dy[i].template to<compute_t<T>>());
-                      return tree_sum(std::move(slices)).template to<T>();
+  Tensor<W> hub(BodyRef(new TensorBody(dtype_of<W>, stacked, x.body()->buffer, x.body()->data)));
+  hub = record_view("replicas", hub, wrt(x, [](const Tensor<W>& dy) {
+                      std::vector<Tensor<W>> slices;
+                      for (std::int64_t i = 0; i < dy.shape()[0]; ++i) slices.push_back(dy[i]);
+                      return tree_sum(std::move(slices));
                     }));
+  const Tensor<T> value = no_grad([&] { return x.detach().template to<T>(); });
   std::vector<Tensor<T>> handles;
   for (std::int64_t i = 0; i < count; ++i) {
-    handles.push_back(record_view("replica", x.detach(),
+    handles.push_back(record_view("replica", value.detach(),
                                   wrt(
                                       hub,
                                       [](const Tensor<T>& dy, std::int64_t place) {
                                         Shape row;
                                         row.push_back(1);
                                         for (std::int64_t d : dy.shape()) row.push_back(d);
-                                        return Placement<T>{dy.reshape(row), 0, place};
+                                        return Placement<W>{dy.template to<W>().reshape(row), 0, place};
                                       },
                                       i)));
   }
   return handles;
+}
+
+// The parts of a Replicated value, made from x by exchange(x), a function of any scalar type whose backward is the sum over ranks. A rank
+// with one shard exchanges what is as wide as x; the sum over ranks is rounded once all the same.
+template <Scalar T, class Exchange>
+std::vector<Tensor<T>> replicated(const Tensor<T>& x, int count, Exchange exchange) {
+  if (count == 1) return {exchange(x)};
+  return replicas<T>(exchange(x.template to<compute_t<T>>()), count);
 }
 
 // x cut along `dim` into `count` equal parts.
@@ -93,7 +103,8 @@ Placed<T, Sharded<Dim>, Name> shard(const Axis& axis, const Tensor<T>& x) {
 // Invariant -> Replicated: nothing moves. Backward: the sum over ranks (Megatron's f).
 template <Scalar T, AxisName Name>
 Placed<T, Replicated, Name> replicate(const Placed<T, Invariant, Name>& x) {
-  return {x.axis(), detail::replicas(detail::copy_ranks(x.local(), &x.comm()), x.axis().local_shards())};
+  const auto copy = [&](const auto& value) { return detail::copy_ranks(value, &x.comm()); };
+  return {x.axis(), detail::replicated(x.local(), x.axis().local_shards(), copy)};
 }
 
 // Partial -> Invariant: the sum over ranks. Backward: nothing moves (Megatron's g). With To = Replicated the backward is a sum as well.
@@ -102,10 +113,13 @@ Placed<T, To, Name> all_reduce(const Placed<T, Partial, Name>& x) {
   static_assert(!is_sharded<To> && !std::same_as<To, Partial>,
                 "all_reduce: the result is Invariant or Replicated; reduce_scatter<Dim> gives a Sharded one");
   const auto sum = detail::tree_sum(x.parts());
-  if constexpr (std::same_as<To, Invariant>)
+  if constexpr (std::same_as<To, Invariant>) {
     return {x.axis(), {detail::sum_ranks(sum, &x.comm()).template to<T>()}};
-  else
-    return {x.axis(), detail::replicas(detail::sum_both_ways(sum, &x.comm()).template to<T>(), x.axis().local_shards())};
+  } else {
+    const auto both = detail::sum_both_ways(sum, &x.comm());
+    if (x.axis().local_shards() == 1) return {x.axis(), {both.template to<T>()}};
+    return {x.axis(), detail::replicas<T>(both, x.axis().local_shards())};
+  }
 }
 
 // Partial -> Sharded<Dim>: each shard's slice of the sum. Backward: the slices joined.
@@ -123,10 +137,11 @@ Placed<T, To, Name> all_gather(const Placed<T, Sharded<Dim>, Name>& x) {
   static_assert(!is_sharded<To> && !std::same_as<To, Partial>, "all_gather: the result is Invariant or Replicated");
   const int dim = x.shape().dim(Dim, "all_gather");
   const Tensor<T> joined = detail::join(x.parts(), dim);
+  const auto gather = [&](const auto& value) { return detail::gather_summed(value, dim, &x.comm()); };
   if constexpr (std::same_as<To, Invariant>)
     return {x.axis(), {detail::gather_sliced(joined, dim, &x.comm())}};
   else
-    return {x.axis(), detail::replicas(detail::gather_summed(joined, dim, &x.comm()), x.axis().local_shards())};
+    return {x.axis(), detail::replicated(joined, x.axis().local_shards(), gather)};
 }
 
 // Invariant -> Partial: the value on the first shard and zero on the others. Backward: nothing moves. Where a row-split layer's bias

@@ -51,7 +51,7 @@ Placed<T, P, Name> normalised(const Op&, const Placed<T, P, Name>& x, const std:
     if constexpr (std::same_as<P, Invariant>)
       copies.push_back({parameter});
     else
-      copies.push_back(replicas(copy_ranks(parameter, &x.comm()), x.axis().local_shards()));
+      copies.push_back(replicated(parameter, x.axis().local_shards(), [&](const auto& p) { return copy_ranks(p, &x.comm()); }));
   }
   std::vector<Tensor<T>> parts;
   for (std::size_t i = 0; i < x.parts().size(); ++i) parts.push_back(call(x.parts()[i], copies, i));

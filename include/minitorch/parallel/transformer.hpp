@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include <minitorch/nn/transformer.hpp>
 #include <minitorch/parallel/linear.hpp>
 #include <minitorch/parallel/operations.hpp>
+#include <minitorch/parallel/overlap.hpp>
 
 namespace minitorch::parallel {
 
@@ -16,15 +18,18 @@ inline constexpr int sequence_dim = 1;  // of [batch, length, width]
 
 namespace detail {
 
-// Into the split region: an Invariant stream is replicated, one that is sharded along the sequence is gathered.
-template <Scalar A, PlacementTag P, AxisName Name>
-Placed<A, Replicated, Name> enter(const Placed<A, P, Name>& x) {
+// The layers at the entry of a split region: an Invariant stream is replicated, one that is sharded along the sequence is gathered.
+template <Scalar A, PlacementTag P, AxisName Name, Scalar T, class... More>
+std::array<Placed<A, Sharded<last>, Name>, 1 + sizeof...(More)> enter(const Placed<A, P, Name>& x, const ColumnLinear<T>& first,
+                                                                      const More&... more) {
   static_assert(std::same_as<P, Invariant> || std::same_as<P, Sharded<sequence_dim>>,
                 "the stream is Invariant, or Sharded along the sequence");
-  if constexpr (std::same_as<P, Invariant>)
-    return replicate(x);
-  else
-    return all_gather<Replicated>(x);
+  if constexpr (std::same_as<P, Invariant>) {
+    return column_layers(x, first, more...);
+  } else {
+    const auto whole = all_gather<Replicated>(x);
+    return {first(whole), more(whole)...};
+  }
 }
 
 // Out of it: one all-reduce, or a reduce-scatter along the sequence.
@@ -53,7 +58,7 @@ class ParallelMLP {
 
   template <Scalar A, PlacementTag P, AxisName Name>
   Placed<A, P, Name> operator()(const Placed<A, P, Name>& x) const {
-    return detail::leave<P>(down(activation(up(detail::enter(x)))));
+    return detail::leave<P>(down(activation(detail::enter(x, up)[0])));
   }
 
   template <class Visitor>
@@ -84,8 +89,7 @@ class ParallelAttention {
 
   template <Scalar A, PlacementTag P, AxisName Name>
   Placed<A, P, Name> operator()(const Placed<A, P, Name>& x) const {
-    const auto whole = detail::enter(x);
-    const auto q = query(whole), k = key(whole), v = value(whole);
+    const auto [q, k, v] = detail::enter(x, query, key, value);
     std::vector<Tensor<A>> parts;
     for (std::size_t i = 0; i < q.parts().size(); ++i) {
       const Tensor<A> heads =
