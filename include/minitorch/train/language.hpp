@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <numbers>
 #include <numeric>
 #include <string>
@@ -22,22 +23,31 @@ namespace minitorch::train {
 // Bits per character from a mean cross entropy in nats.
 inline double bits_per_character(double cross_entropy) { return cross_entropy / std::numbers::ln2; }
 
+// The part of an evaluation that one of several ranks does. `add` sums numbers over them; by default there is one rank.
+struct EvaluationShare {
+  std::int64_t rank = 0, ranks = 1;
+  std::function<void(std::vector<double>&)> add = {};
+};
+
 // The mean bits per character over consecutive windows of `context` tokens, `batch` of them at once; over at most `windows_at_most`,
-// which are then spread evenly. Throws ArgumentError for fewer tokens than one window and the next one.
+// which are then spread evenly. The same bits however many ranks share it. Throws ArgumentError for fewer tokens than one window and the
+// next one.
 template <class Model>
 double evaluate(const Model& model, const Tensor<std::int64_t>& tokens, std::int64_t context, std::int64_t batch,
-                std::int64_t windows_at_most = INT64_MAX) {
+                std::int64_t windows_at_most = INT64_MAX, const EvaluationShare& share = {}) {
   const NoGrad guard;
   const std::int64_t all = (tokens.numel() - 1) / context, used = (std::min)(all, windows_at_most);
   if (used < 1)
     fail<ArgumentError>("evaluate: ", tokens.numel(), " characters are too few for a context of ", context, " and the next one");
-  double sum = 0;
-  for (std::int64_t first = 0; first < used; first += batch) {
-    const std::int64_t count = (std::min)(batch, used - first);
-    const Batch piece = windows(tokens, count, context, [&](std::int64_t i) { return (first + i) * all / used * context; });
-    sum += static_cast<double>(cross_entropy(model(piece.inputs), piece.targets).item()) * static_cast<double>(count);
+  std::vector<double> sums(static_cast<std::size_t>((used + batch - 1) / batch), 0.0);
+  for (std::int64_t piece = share.rank; piece * batch < used; piece += share.ranks) {
+    const std::int64_t first = piece * batch, count = (std::min)(batch, used - first);
+    const Batch inside = windows(tokens, count, context, [&](std::int64_t i) { return (first + i) * all / used * context; });
+    const auto loss = cross_entropy(model(inside.inputs), inside.targets);
+    sums[static_cast<std::size_t>(piece)] = static_cast<double>(loss.item()) * static_cast<double>(count);
   }
-  return bits_per_character(sum / static_cast<double>(used));
+  if (share.add) share.add(sums);  // each from the one rank that has it
+  return bits_per_character(std::accumulate(sums.begin(), sums.end(), 0.0) / static_cast<double>(used));
 }
 
 struct SampleOptions {
