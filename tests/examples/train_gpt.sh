@@ -60,6 +60,66 @@ kill -KILL "$pid"
 check "kill -9 ends with 137" ended_with 137
 check "after kill -9 the run resumes" test "$(status_of train --resume --out killed --steps 30)" = 0
 
+# Over ranks. With virtual shards the number and arrangement of ranks changes no bit.
+over() { "$program" "${flags[@]}" --heads 4 --batch 8 --virtual-shards 4 "$@"; }
+same_files() { cmp "$1/model.safetensors" "$2/model.safetensors" && cmp "$1/metrics.csv" "$2/metrics.csv"; }
+over --steps 50 --out alone >/dev/null 2>&1
+for mesh in "--ranks 2" "--ranks 4" "--dp 2 --tp 2" "--tp 4"; do
+  name=mesh${mesh//[ -]/}
+  # shellcheck disable=SC2086
+  over --steps 50 $mesh --out "$name" >"$name.txt" 2>&1
+  check "$mesh gives the bytes of one rank" same_files alone "$name"
+  check "and one rank prints" test "$(grep -c '^step=50 ' "$name.txt")" = 1
+done
+over --steps 50 --pause 20 --ranks 4 --out moved >/dev/null 2>&1
+"$program" --resume --out moved >/dev/null 2>&1
+check "a run of four ranks continues on one, byte for byte" same_files alone moved
+over --steps 50 --pause 20 --out spread >/dev/null 2>&1
+"$program" --resume --dp 2 --tp 2 --recompute full --out spread >/dev/null 2>&1
+check "and one of one rank on 2 x 2, recomputing" same_files alone spread
+for dtype in float64 bfloat16 float16; do
+  over --steps 50 --dtype "$dtype" --sequence-parallel --out "one$dtype" >/dev/null 2>&1
+  over --steps 50 --dtype "$dtype" --sequence-parallel --dp 2 --tp 2 --recompute products --out "four$dtype" >/dev/null 2>&1
+  check "$dtype, sequence parallel: 2 x 2 ranks give the bytes of one" same_files "one$dtype" "four$dtype"
+done
+last_validation() { tail -1 "$1/metrics.csv" | cut -d, -f5; }
+for dtype in bfloat16 float16; do
+  over --steps 50 --dtype "$dtype" --out "plain$dtype" >/dev/null 2>&1
+  check "$dtype ends within 0.03 bits of float32" \
+    awk -v a="$(last_validation alone)" -v b="$(last_validation "plain$dtype")" 'BEGIN { exit !(a - b < 0.03 && b - a < 0.03) }'
+done
+
+long=(--eval-every 200 --virtual-shards 4 --heads 4)
+train "${long[@]}" --steps 2000 --out unbroken >/dev/null 2>&1
+# Starts four ranks and waits until they have saved twice.
+start_ranks() {  # start_ranks OUT FLAG...
+  local out=$1
+  shift
+  "$program" "${flags[@]}" "${long[@]}" --ranks 4 "$@" --out "$out" >/dev/null 2>"$out.err" &
+  pid=$!
+  until [ "$(find "$out" -maxdepth 1 -name 'checkpoint-*' 2>/dev/null | wc -l)" -ge 2 ]; do kill -0 "$pid" && sleep 0.02; done
+}
+start_ranks broken --steps 2000
+kill -KILL "$(pgrep -P "$pid" | sed -n 3p)"
+check "a rank that is killed ends the run with 1" ended_with 1
+check "whose message names it" grep -q 'rank 2 was killed by signal 9 .*saved, continue with --out broken --resume' broken.err
+"$program" --resume --ranks 2 --out broken >/dev/null 2>&1
+check "and it continues on two ranks as if nothing had happened" same_files unbroken broken
+start_ranks stopped --steps 1000000
+kill -INT "$pid"
+check "SIGINT to the parent of ranks ends with 130" ended_with 130
+check "and says how to continue" grep -q 'saved, continue with --out stopped --resume --dp 4 --tp 1' stopped.err
+start_ranks ranked --steps 1000000
+kill -TERM "$(pgrep -P "$pid" | head -1)"
+check "SIGTERM to one rank stops all with 143" ended_with 143
+start_ranks hasty --steps 1000000
+kill -STOP "$(pgrep -P "$pid" | head -1)"  # nobody comes to the next step
+kill -INT "$pid"
+sleep 0.2
+kill -INT "$pid"
+check "a second SIGINT ends at once with 130" ended_with 130
+check "and leaves no rank behind" bash -c 'for i in $(seq 50); do pgrep -f -- "[-]-out hasty" >/dev/null || exit 0; sleep 0.1; done; exit 1'
+
 refused() {  # refused STATUS MESSAGE FLAG...
   local expected=$1 message=$2
   shift 2
@@ -69,7 +129,12 @@ refused() {  # refused STATUS MESSAGE FLAG...
 echo short >short.txt
 head -c 2000 whole/model.safetensors >torn.safetensors
 refused 2 "did you mean --steps" --step 3
-refused 2 "must divide" --text world --heads 3 --dim 16
+refused 2 "--heads 3 does not divide --dim 16" --text world --heads 3 --dim 16
+refused 2 "--dp 3 times --tp 1 are 3 ranks, not --ranks 4; --dp and --tp that would do: 1 and 4, 2 and 2, 4 and 1" --ranks 4 --dp 3 --text world
+refused 2 "--dp 3 does not divide --batch 16; 1, 2, 4, 8, 16 would, or --batch 15 or 18" --ranks 3 --text world
+refused 2 "--tp 3 does not divide --heads 4; 1, 2, 4 would" --tp 3 --text world
+refused 2 "--virtual-shards 2 must be a power of two that --dp 4 and --tp 1 divide; 4, 8, 16 would do" --ranks 4 --virtual-shards 2 --text world
+refused 2 "does not divide --context 18" --tp 4 --sequence-parallel --context 18 --text world
 refused 1 "No such file" --text missing.txt --out none
 refused 1 "is empty" --text empty.txt --out none
 refused 1 "too short for a context" --text short.txt --out none

@@ -1,0 +1,10 @@
+// train_gpt in float16.
+// SPDX-License-Identifier: MIT
+#include <examples/gpt/trainer_of.hpp>
+
+namespace examples {
+
+template std::unique_ptr<Reader> make_reader_of<float, mt::half>(const TrainSetup&, const mt::StateDict&);
+template std::unique_ptr<Trainer> make_trainer_of<float, mt::half>(const TrainSetup&, mt::Communicator&);
+
+}  // namespace examples

@@ -1,0 +1,10 @@
+// train_gpt in float64.
+// SPDX-License-Identifier: MIT
+#include <examples/gpt/trainer_of.hpp>
+
+namespace examples {
+
+template std::unique_ptr<Reader> make_reader_of<double, double>(const TrainSetup&, const mt::StateDict&);
+template std::unique_ptr<Trainer> make_trainer_of<double, double>(const TrainSetup&, mt::Communicator&);
+
+}  // namespace examples
