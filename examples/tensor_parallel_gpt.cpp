@@ -4,8 +4,8 @@
 // Run: scripts/demo tensor_parallel_gpt [--steps 60] [--json]
 // Trains the whole model on a generated text world first; prints bits per character on its validation part.
 
+#include <examples/parts/tensor_parallel_gpt.hpp>
 #include <examples/support/program.hpp>
-#include <examples/tensor_parallel_gpt.hpp>
 
 int main(int argc, char** argv) {
   examples::GPTOptions options;

@@ -4,8 +4,8 @@
 // Run: scripts/demo tensor_parallel_mlp [--json]
 // Prints the largest differences to the unsharded model, on real processes, and exits with 3 if one is out of bounds.
 
+#include <examples/parts/tensor_parallel_mlp.hpp>
 #include <examples/support/program.hpp>
-#include <examples/tensor_parallel_mlp.hpp>
 
 int main(int argc, char** argv) {
   support::Program program("tensor_parallel_mlp", "An MLP over several processes: columns, then rows, then one all-reduce.",

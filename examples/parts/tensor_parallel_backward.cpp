@@ -1,27 +1,27 @@
 // The backward pass of a split MLP: weight gradients are slices of the whole one's, the input's gradient needs one all-reduce.
 // SPDX-License-Identifier: MIT
-#pragma once
-
 #include <vector>
 
-#include <examples/support/report.hpp>
-#include <examples/tensor_parallel.hpp>
+#include <examples/parts/tensor_parallel.hpp>
+#include <examples/parts/tensor_parallel_backward.hpp>
 
 namespace examples {
 
-inline const support::Part tensor_parallel_backward_part{"tensor_parallel_backward",
-                                                         "Gradients over 4 ranks (double, mean((out - target)^2))",
-                                                         {{"up_weight", "shards' gradients of the first weight, difference to slices"},
-                                                          {"down_weight", "shards' gradients of the second weight"},
-                                                          {"input", "gradient of the input, after its all-reduce"},
-                                                          {"forward_all_reduces", "all-reduces forward, MLP and attention"},
-                                                          {"backward_all_reduces", "all-reduces backward, MLP and attention"}}};
+const support::Part tensor_parallel_backward_part{"tensor_parallel_backward",
+                                                  "Gradients over 4 ranks (double, mean((out - target)^2))",
+                                                  {{"up_weight", "shards' gradients of the first weight, difference to slices"},
+                                                   {"down_weight", "shards' gradients of the second weight"},
+                                                   {"input", "gradient of the input, after its all-reduce"},
+                                                   {"forward_all_reduces", "all-reduces forward, MLP and attention"},
+                                                   {"backward_all_reduces", "all-reduces backward, MLP and attention"}}};
+
+namespace {
 
 struct BackwardNumbers {
   double up, down, input, forward_calls, backward_calls;
 };
 
-inline std::vector<BackwardNumbers> split_backward() {
+std::vector<BackwardNumbers> split_backward() {
   return mt::launch(4, [](mt::Communicator& comm) {
     const mp::Axis axis(comm);
     const auto target = normal_numbers({4, 96, 64}, 2);
@@ -56,7 +56,9 @@ inline std::vector<BackwardNumbers> split_backward() {
   });
 }
 
-inline void tensor_parallel_backward(support::Report& report) {
+}  // namespace
+
+void tensor_parallel_backward(support::Report& report) {
   BackwardNumbers most{};
   for (const BackwardNumbers& rank : split_backward()) {
     most.up = std::max(most.up, rank.up);

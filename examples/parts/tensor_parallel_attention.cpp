@@ -1,22 +1,22 @@
 // Attention with its heads split over ranks.
 // SPDX-License-Identifier: MIT
-#pragma once
-
 #include <string>
 
-#include <examples/support/report.hpp>
-#include <examples/tensor_parallel.hpp>
+#include <examples/parts/tensor_parallel.hpp>
+#include <examples/parts/tensor_parallel_attention.hpp>
 
 namespace examples {
 
-inline const support::Part tensor_parallel_attention_part{"tensor_parallel_attention",
-                                                          "Attention with its 4 heads over t ranks (double, [4, 96, 64])",
-                                                          {{"ranks_1", "largest difference to whole attention, t = 1"},
-                                                           {"ranks_2", "largest difference, t = 2"},
-                                                           {"ranks_4", "largest difference, t = 4"},
-                                                           {"ranks_3", "t = 3 does not divide the heads"}}};
+const support::Part tensor_parallel_attention_part{"tensor_parallel_attention",
+                                                   "Attention with its 4 heads over t ranks (double, [4, 96, 64])",
+                                                   {{"ranks_1", "largest difference to whole attention, t = 1"},
+                                                    {"ranks_2", "largest difference, t = 2"},
+                                                    {"ranks_4", "largest difference, t = 4"},
+                                                    {"ranks_3", "t = 3 does not divide the heads"}}};
 
-inline double split_attention(int ranks) {
+namespace {
+
+double split_attention(int ranks) {
   return most_of(mt::launch(ranks, [](mt::Communicator& comm) {
     const mp::Axis axis(comm);
     const mt::NoGrad forward_alone;
@@ -30,7 +30,9 @@ inline double split_attention(int ranks) {
   }));
 }
 
-inline void tensor_parallel_attention(support::Report& report) {
+}  // namespace
+
+void tensor_parallel_attention(support::Report& report) {
   report.begin(tensor_parallel_attention_part);
   for (int ranks : {1, 2, 4}) report.at_most("ranks_" + std::to_string(ranks), split_attention(ranks), 1e-14);
   std::string refusal = "none";

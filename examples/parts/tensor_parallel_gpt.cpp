@@ -1,37 +1,30 @@
 // A whole GPT over ranks: trained whole, then read by 1, 2 and 4 ranks, with the communication counted.
 // SPDX-License-Identifier: MIT
-#pragma once
-
 #include <string>
 #include <vector>
 
-#include <examples/support/report.hpp>
-#include <examples/tensor_parallel.hpp>
+#include <examples/parts/tensor_parallel.hpp>
+#include <examples/parts/tensor_parallel_gpt.hpp>
 
 namespace examples {
 
-inline const support::Part tensor_parallel_gpt_part{"tensor_parallel_gpt",
-                                                    "A GPT over t ranks (float, 2 layers, d = 64, 4 heads, context 96)",
-                                                    {{"untrained_bits", "bits per character before training"},
-                                                     {"whole_bits", "bits per character of the whole model, after training"},
-                                                     {"characters", "validation characters"},
-                                                     {"ranks_1", "bits per character over 1 rank, difference"},
-                                                     {"ranks_2", "over 2 ranks, difference"},
-                                                     {"ranks_4", "over 4 ranks, difference"},
-                                                     {"all_reduces", "all-reduces of one sequence forward, t = 2"},
-                                                     {"all_reduce_bytes", "bytes of each"},
-                                                     {"vocabulary_all_reduces", "with table, head and loss split by symbols"}}};
+const support::Part tensor_parallel_gpt_part{"tensor_parallel_gpt",
+                                             "A GPT over t ranks (float, 2 layers, d = 64, 4 heads, context 96)",
+                                             {{"untrained_bits", "bits per character before training"},
+                                              {"whole_bits", "bits per character of the whole model, after training"},
+                                              {"characters", "validation characters"},
+                                              {"ranks_1", "bits per character over 1 rank, difference"},
+                                              {"ranks_2", "over 2 ranks, difference"},
+                                              {"ranks_4", "over 4 ranks, difference"},
+                                              {"all_reduces", "all-reduces of one sequence forward, t = 2"},
+                                              {"all_reduce_bytes", "bytes of each"},
+                                              {"vocabulary_all_reduces", "with table, head and loss split by symbols"}}};
 
-struct GPTOptions {
-  int steps = 60;
+void GPTOptions::flags(support::Program& program) { program.flag("--steps", steps, "Training steps of 16 sequences", 0, 100000); }
 
-  template <class Program>
-  void flags(Program& program) {
-    program.flag("--steps", steps, "Training steps of 16 sequences", 0, 100000);
-  }
-};
+namespace {
 
-inline constexpr std::int64_t gpt_context = 96;
+constexpr std::int64_t gpt_context = 96;
 
 // Mean cross entropy / ln 2 over consecutive windows; logits_of(tokens [1, context]) is any model.
 template <class Logits>
@@ -52,7 +45,7 @@ struct GPTCounts {
 };
 
 // The model's state over `ranks` ranks.
-inline std::vector<GPTCounts> read_by_ranks(int ranks, mt::nn::GPT<float>& whole, const mt::Tensor<std::int64_t>& text) {
+std::vector<GPTCounts> read_by_ranks(int ranks, mt::nn::GPT<float>& whole, const mt::Tensor<std::int64_t>& text) {
   return mt::launch(ranks, [&](mt::Communicator& comm) {
     const mp::Axis axis(comm);
     mp::ParallelGPT<float> split(axis, whole.config);
@@ -72,7 +65,9 @@ inline std::vector<GPTCounts> read_by_ranks(int ranks, mt::nn::GPT<float>& whole
   });
 }
 
-inline void tensor_parallel_gpt(support::Report& report, const GPTOptions& options) {
+}  // namespace
+
+void tensor_parallel_gpt(support::Report& report, const GPTOptions& options) {
   const mt::train::World world = mt::train::make_world(1);
   const mt::train::Vocabulary vocabulary({world.training, world.validation});
   const auto training = vocabulary.encode(world.training), validation = vocabulary.encode(world.validation);

@@ -1,28 +1,28 @@
 // An MLP split over ranks: first layer by columns, second by rows, one all-reduce; and the other way round, which is wrong.
 // SPDX-License-Identifier: MIT
-#pragma once
-
 #include <string>
 #include <vector>
 
-#include <examples/support/report.hpp>
-#include <examples/tensor_parallel.hpp>
+#include <examples/parts/tensor_parallel.hpp>
+#include <examples/parts/tensor_parallel_mlp.hpp>
 
 namespace examples {
 
-inline const support::Part tensor_parallel_mlp_part{"tensor_parallel_mlp",
-                                                    "An MLP over t ranks (double, [4, 96, 64])",
-                                                    {{"ranks_2", "largest difference to the whole MLP, t = 2"},
-                                                     {"ranks_4", "largest difference, t = 4"},
-                                                     {"ranks_8", "largest difference, t = 8"},
-                                                     {"whole_output", "largest number of the whole output"},
-                                                     {"wrong_split", "the wrong split: GELU before the sum, largest difference"}}};
+const support::Part tensor_parallel_mlp_part{"tensor_parallel_mlp",
+                                             "An MLP over t ranks (double, [4, 96, 64])",
+                                             {{"ranks_2", "largest difference to the whole MLP, t = 2"},
+                                              {"ranks_4", "largest difference, t = 4"},
+                                              {"ranks_8", "largest difference, t = 8"},
+                                              {"whole_output", "largest number of the whole output"},
+                                              {"wrong_split", "the wrong split: GELU before the sum, largest difference"}}};
+
+namespace {
 
 struct MlpDifference {
   double right, wrong, output;
 };
 
-inline std::vector<MlpDifference> split_mlp(int ranks) {
+std::vector<MlpDifference> split_mlp(int ranks) {
   return mt::launch(ranks, [](mt::Communicator& comm) {
     const mp::Axis axis(comm);
     const mt::NoGrad forward_alone;
@@ -49,7 +49,9 @@ inline std::vector<MlpDifference> split_mlp(int ranks) {
   });
 }
 
-inline void tensor_parallel_mlp(support::Report& report) {
+}  // namespace
+
+void tensor_parallel_mlp(support::Report& report) {
   report.begin(tensor_parallel_mlp_part);
   MlpDifference last{};
   for (int ranks : {2, 4, 8}) {
