@@ -90,8 +90,9 @@ TEST_CASE("map_broadcast equals the loop for every pattern of repeated dimension
         mt::Shape own = shape;
         for (int d = 0; d < shape.rank(); ++d)
           if ((pattern >> d & 1) != 0) own[d] = 1;
-        const auto left = k::broadcast_operand(a.data(), shape, shape);
-        const auto right = k::broadcast_operand(b.data(), own, shape);
+        const auto left = k::broadcast_operand(a.data(), shape);
+        const auto right = k::broadcast_operand(b.data(), own);
+        const auto strides = k::broadcast_strides(own, shape);
         std::vector<float> c(static_cast<std::size_t>(n));
         k::map_broadcast(
             shape, [](auto x, auto y) { return x - y; }, c.data(), left, right);
@@ -99,7 +100,7 @@ TEST_CASE("map_broadcast equals the loop for every pattern of repeated dimension
         for (std::int64_t i = 0; i < n; ++i) {
           std::int64_t rest = i, at = 0;
           for (int d = shape.rank() - 1; d >= 0; --d) {
-            at += rest % shape[d] * right.strides[static_cast<std::size_t>(d)];
+            at += rest % shape[d] * strides[static_cast<std::size_t>(d)];
             rest /= shape[d];
           }
           equal = equal && c[static_cast<std::size_t>(i)] ==

@@ -17,9 +17,7 @@ namespace detail {
 // out = f(a, b), broadcast.
 template <class F, Element T, Element A, Element B>
 void map_pair(const Shape& shape, F f, T* out, const Tensor<A>& a, const Tensor<B>& b) {
-  if (a.shape() == b.shape()) return kernels::map(shape.numel(), f, out, a.data(), b.data());
-  kernels::map_broadcast(shape, f, out, kernels::broadcast_operand(a.data(), a.shape(), shape),
-                         kernels::broadcast_operand(b.data(), b.shape(), shape));
+  kernels::map_broadcast(shape, f, out, kernels::broadcast_operand(a.data(), a.shape()), kernels::broadcast_operand(b.data(), b.shape()));
 }
 
 // The shape of a result of two operands: no work when they are equal, the usual case.

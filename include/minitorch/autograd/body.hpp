@@ -42,9 +42,16 @@ class BodyRef {
   }
   ~BodyRef() { reset(); }
 
+  // An uninitialised body. Throws std::bad_alloc, ShapeError for more bytes than can be counted.
+  static BodyRef empty(DType type, const Shape& shape) {
+    BufferRef buffer = BufferRef::allocate(shape.bytes(dtype_size(type)));
+    std::byte* data = buffer->data();
+    return BodyRef(new TensorBody(type, shape, std::move(buffer), data));
+  }
+
   void reset() noexcept {
     TensorBody* body = std::exchange(body_, nullptr);
-    if (body != nullptr && (unique(body) || body->count.fetch_sub(1, std::memory_order_acq_rel) == 1)) delete body;
+    if (body != nullptr && (unique(body) || body->count.fetch_sub(1, std::memory_order_acq_rel) == 1)) destroy(body);
   }
 
   TensorBody* get() const { return body_; }
@@ -55,6 +62,7 @@ class BodyRef {
   bool exclusive() const { return body_ != nullptr && unique(body_) && body_->buffer->unique(); }
 
  private:
+  [[gnu::noinline, gnu::flatten]] static void destroy(TensorBody* body) noexcept { delete body; }
   static bool unique(const TensorBody* body) { return body->count.load(std::memory_order_acquire) == 1; }
   TensorBody* body_ = nullptr;
 };

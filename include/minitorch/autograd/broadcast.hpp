@@ -78,7 +78,7 @@ Tensor<T> expand(const Tensor<T>& x, const Shape& shape) {
     fail<ShapeError>("expand: shape ", x.shape(), " does not broadcast to ", shape);
   const auto repeat = [&](T* out) {
     kernels::map_broadcast(
-        shape, [](const auto& a) { return a; }, out, kernels::broadcast_operand(x.data(), x.shape(), shape));
+        shape, [](const auto& a) { return a; }, out, kernels::broadcast_operand(x.data(), x.shape()));
   };
   if constexpr (Scalar<T>) {
     return record<T>("expand", shape, repeat, wrt(x, pass_on));  // the engine undoes the broadcast

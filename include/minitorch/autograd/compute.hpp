@@ -33,72 +33,75 @@ inline constexpr bool fills = false;
 template <class Forward, Element... U>
 inline constexpr bool fills<Filling<Forward, U...>> = true;
 
-template <class Forward, Element T>
-void run_forward(Forward& forward, T* out) {
-  forward(out);
-}
-template <class Forward, Element... U, Element T>
-void run_forward(Filling<Forward, U...>& filling, T* out) {
-  filling.forward(out);
+// The forward pass of an operation without its types: run(function, out).
+struct AnyForward {
+  const void* function;
+  void (*run)(const void*, std::byte*);
+};
+
+template <Element T, class Forward>
+AnyForward any_forward(const Forward& forward) {
+  return {&forward, [](const void* function, std::byte* out) { (*static_cast<const Forward*>(function))(reinterpret_cast<T*>(out)); }};
 }
 
-template <class Forward>
-std::tuple<> auxiliaries_of(Forward&) {
-  return {};
-}
-template <class Forward, Element... U>
-std::tuple<Tensor<U>&...> auxiliaries_of(Filling<Forward, U...>& filling) {
-  return filling.auxiliaries;
-}
-
-inline void count_operation() {
+inline BodyRef compute_plain(const OperationInfo& operation, AnyForward forward) {
+  BodyRef out = BodyRef::empty(operation.dtype, operation.shape);
+  forward.run(forward.function, out->data);
   ++autograd_state.operations;
   if (thread_state.in_recompute) [[unlikely]]
     ++autograd_state.recomputed;
-}
-
-template <Element T, class Forward>
-Tensor<T> compute_plain(const Shape& shape, Forward& forward) {
-  Tensor<T> out = Tensor<T>::empty(shape);
-  run_forward(forward, reinterpret_cast<T*>(out.body()->data));
-  count_operation();
   return out;
 }
 
-template <Element T, class Forward>
-[[gnu::noinline]] Tensor<T> compute_intercepted(const char* name, const Shape& shape, Forward& forward) {
-  const OperationInfo operation{name, shape, dtype_of<T>};
-  return std::apply(
-      [&](auto&... auxiliary) {
-        std::array<BodyRef, 1 + sizeof...(auxiliary)> outputs{BodyRef{}, auxiliary.body()...};
-        if (autograd_state.interceptor->replay(operation, outputs)) {
-          std::size_t next = 1;
-          ((auxiliary = std::remove_reference_t<decltype(auxiliary)>(outputs[next++])), ...);
-          return Tensor<T>(outputs[0]);
-        }
-        Tensor<T> out = Tensor<T>::empty(shape);
-        {
-          const InterceptorScope inside(nullptr);  // what a forward pass computes on its way is part of it
-          run_forward(forward, reinterpret_cast<T*>(out.body()->data));
-        }
-        count_operation();
-        outputs[0] = out.body();
-        autograd_state.interceptor->ran(operation, outputs);
-        return out;
-      },
-      auxiliaries_of(forward));
+// outputs: the result, then what else the forward pass fills.
+[[gnu::noinline]] inline void compute_intercepted(const OperationInfo& operation, AnyForward forward, std::span<BodyRef> outputs) {
+  if (autograd_state.interceptor->replay(operation, outputs)) return;
+  {
+    const InterceptorScope inside(nullptr);  // what a forward pass computes on its way is part of it
+    outputs[0] = compute_plain(operation, forward);
+  }
+  autograd_state.interceptor->ran(operation, outputs);
+}
+
+[[gnu::noinline]] inline BodyRef compute_body(const OperationInfo& operation, AnyForward forward) {
+  const auto intercepted = [&] {
+    BodyRef out;
+    compute_intercepted(operation, forward, {&out, 1});
+    return out;
+  };
+  BodyRef out = autograd_state.interceptor == nullptr ? compute_plain(operation, forward) : intercepted();
+  if (thread_state.anomaly_mode) [[unlikely]]
+    check_finite(operation.name, AnyTensor(out));
+  return out;
+}
+
+[[gnu::noinline]] inline void compute_several(const OperationInfo& operation, AnyForward forward, std::span<BodyRef> outputs) {
+  if (autograd_state.interceptor == nullptr)
+    outputs[0] = compute_plain(operation, forward);
+  else
+    compute_intercepted(operation, forward, outputs);
+  if (thread_state.anomaly_mode) [[unlikely]]
+    check_finite(operation.name, AnyTensor(outputs[0]));
 }
 
 }  // namespace detail
 
 // Runs forward(T* out) into a new tensor of `shape`, outside the graph.
 template <Element T, class Forward>
-Tensor<T> compute(const char* name, const Shape& shape, Forward&& forward) {
-  Tensor<T> out = autograd_state.interceptor == nullptr ? detail::compute_plain<T>(shape, forward)
-                                                        : detail::compute_intercepted<T>(name, shape, forward);
-  if (thread_state.anomaly_mode) [[unlikely]]
-    check_finite(name, out);
-  return out;
+Tensor<T> compute(const char* name, const Shape& shape, const Forward& forward) {
+  return Tensor<T>(detail::compute_body({name, shape, dtype_of<T>}, detail::any_forward<T>(forward)));
+}
+template <Element T, class Forward, Element... U>
+Tensor<T> compute(const char* name, const Shape& shape, const Filling<Forward, U...>& filling) {
+  return std::apply(
+      [&](Tensor<U>&... auxiliary) {
+        std::array<BodyRef, 1 + sizeof...(U)> outputs{BodyRef{}, auxiliary.body()...};
+        detail::compute_several({name, shape, dtype_of<T>}, detail::any_forward<T>(filling.forward), outputs);
+        std::size_t next = 1;
+        ((auxiliary = Tensor<U>(outputs[next++])), ...);  // they may come from an earlier run
+        return Tensor<T>(outputs[0]);
+      },
+      filling.auxiliaries);
 }
 
 }  // namespace minitorch

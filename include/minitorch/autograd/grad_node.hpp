@@ -144,11 +144,7 @@ class GradNode : public Node {
 
   void check_gradient(const char* source) const override {
     const BodyRef& gradient = direct_ ? total_ : grad_;
-    if (!gradient) return;
-    if (gradient->dtype == dtype_of<T>)
-      check_finite(concat("the gradient from ", source).c_str(), Tensor<T>(gradient));
-    else
-      check_finite(concat("the gradient from ", source).c_str(), Tensor<Wide>(gradient));
+    if (gradient) check_finite(concat("the gradient from ", source), AnyTensor(gradient));
   }
 
   bool has_total() const override { return static_cast<bool>(total_); }

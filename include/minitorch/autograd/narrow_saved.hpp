@@ -9,8 +9,9 @@
 #include <memory>
 #include <utility>
 
-#include <minitorch/autograd/arithmetic.hpp>
+#include <minitorch/autograd/compute.hpp>
 #include <minitorch/autograd/hooks.hpp>
+#include <minitorch/kernels/convert.hpp>
 
 namespace minitorch {
 
@@ -49,9 +50,8 @@ class NarrowSaved {
 
     AnyTensor unpack(const std::any& ticket) override {
       if (const auto* packed = std::any_cast<Packed>(&ticket)) {
-        const Scoped<&ThreadState::grad_enabled> no_grad(false);
-        if (packed->type == DType::f32) return packed->value.to<float>();
-        return packed->value.to<double>();
+        if (packed->type == DType::f32) return converted<float>(packed->value);
+        return converted<double>(packed->value);
       }
       const auto& kept = std::any_cast<const Kept&>(ticket);
       if (kept.value.body()->buffer->version() != kept.version)
@@ -59,10 +59,16 @@ class NarrowSaved {
       return kept.value;
     }
 
+    // Outside the graph, unlike to().
+    template <Scalar To, Scalar From>
+    static Tensor<To> converted(const Tensor<From>& from) {
+      return compute<To>("to", from.shape(), [&](To* out) { kernels::convert(from.numel(), out, from.data()); });
+    }
+
     template <Scalar T>
     Packed narrowed(const AnyTensor& any) {
       const Tensor<T> value = any.as<T>();
-      Packed packed{value.template to<bfloat16>(), any.dtype()};
+      Packed packed{converted<bfloat16>(value), any.dtype()};
       double squares = 0, error_square = 0;
       for (std::int64_t i = 0; i < value.numel(); ++i) {
         const double x = static_cast<double>(value.data()[i]), error = x - static_cast<double>(packed.value.data()[i]);

@@ -2,20 +2,19 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// A captureless rule is a type, so a node is its edges and its saved slots and nothing else.
+// A captureless rule is a type: it costs a node no memory.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <numeric>
-#include <optional>
-#include <span>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
 #include <minitorch/autograd/compute.hpp>
-#include <minitorch/autograd/grad_node.hpp>
-#include <minitorch/autograd/saved.hpp>
+#include <minitorch/autograd/op_node.hpp>
 #include <minitorch/autograd/tensor.hpp>
 
 namespace minitorch {
@@ -35,83 +34,101 @@ inline constexpr PassOn pass_on;
 
 namespace detail {
 
-// How a needed value is kept: a tensor in a Saved slot, anything else by value.
-template <Scalar T, class Arg>
-struct Slot {
-  using Type = Arg;
-  static const Arg& make(const Arg& arg, const Tensor<T>&, const char*) { return arg; }
+// How a needed value is kept: a tensor or the result in a slot of the node, anything else as it is.
+template <class Arg>
+struct Kept {
+  static constexpr bool in_slot = false;
+  using Value = Arg;
 };
-template <Scalar T, Element U>
-struct Slot<T, Tensor<U>> {
-  using Type = Saved<U>;
-  static Saved<U> make(const Tensor<U>& arg, const Tensor<T>&, const char* name) { return Saved<U>(arg, false, name); }
-};
-template <Scalar T>
-struct Slot<T, Result> {
-  using Type = Saved<T>;
-  static Saved<T> make(Result, const Tensor<T>& out, const char* name) { return Saved<T>(out, true, name); }
-};
-
-template <class Value>
-const Value& unpack_slot(const Value& value, Node*, const char*) {
-  return value;
-}
+struct InSlot {};
 template <Element U>
-Tensor<U> unpack_slot(const Saved<U>& saved, Node* node, const char* name) {
-  return saved.unpack(node, name);
-}
+struct Kept<Tensor<U>> {
+  static constexpr bool in_slot = true;
+  using Value = InSlot;
+};
+template <>
+struct Kept<Result> : Kept<Tensor<double>> {};
 
-// Whether there was a tensor to let go of.
-template <class Value>
-bool release_slot(Value&) {
-  return false;
-}
+inline SlotSource slot_source(const Result&, const BodyRef& out) { return {&out, true}; }
 template <Element U>
-bool release_slot(Saved<U>& saved) {
-  return saved.release();
+SlotSource slot_source(const Tensor<U>& tensor, const BodyRef&) {
+  return {&tensor.body(), false};
 }
-
-template <Scalar T, class... Args>
-using Slots = std::tuple<typename Slot<T, Args>::Type...>;
-
-template <class... Args>
-inline constexpr bool has_result = (std::same_as<Args, Result> || ...);
 
 template <class Rule>
 concept Captureless = std::is_empty_v<Rule> && std::is_default_constructible_v<Rule>;
 
-// One input and its rule: rule(dy, needed...) is the gradient of `input`.
-template <Scalar D, class Rule, class... Args>
-struct Wrt {
-  static constexpr std::size_t edge_count = 1;
-  static constexpr bool needs_result = has_result<Args...>;
-  const Tensor<D>& input;
+// What the rules of a branch need, in slots of the node and as values behind them.
+template <class... Args>
+struct Needs {
+  static constexpr std::size_t slot_count = (std::size_t{Kept<Args>::in_slot} + ... + 0);
+  static constexpr bool needs_result = (std::same_as<Args, Result> || ...);
+  using Values = std::tuple<typename Kept<Args>::Value...>;
+
   std::tuple<const Args&...> needed;
 
+  void list_slots(SlotSource* to, const BodyRef& out) const {
+    const auto list = [&](const auto& arg) {
+      if constexpr (Kept<std::remove_cvref_t<decltype(arg)>>::in_slot) *to++ = slot_source(arg, out);
+    };
+    std::apply([&](const Args&... args) { (list(args), ...); }, needed);
+  }
+  Values values() const {
+    return std::apply([](const Args&... args) { return Values(value_of(args)...); }, needed);
+  }
+
+  // The i-th of the needed values, from a node.
+  template <std::size_t Index, Scalar T>
+  static decltype(auto) get(OpNode<T>& node, AnySaved* saved, const Values& values) {
+    using Arg = std::tuple_element_t<Index, std::tuple<Args...>>;
+    if constexpr (std::same_as<Arg, Result>)
+      return Tensor<T>(saved[slots_before<Index>()].unpack(&node, node.name()));
+    else if constexpr (Kept<Arg>::in_slot)
+      return Arg(saved[slots_before<Index>()].unpack(&node, node.name()));
+    else
+      return std::get<Index>(values);
+  }
+
+ private:
+  template <class Arg>
+  static const auto& value_of(const Arg& arg) {
+    if constexpr (Kept<Arg>::in_slot)
+      return in_slot;
+    else
+      return arg;
+  }
+  template <std::size_t Index>
+  static constexpr std::size_t slots_before() {
+    constexpr std::array<bool, sizeof...(Args)> kept{Kept<Args>::in_slot...};
+    return static_cast<std::size_t>(std::count(kept.begin(), kept.begin() + Index, true));
+  }
+  static constexpr InSlot in_slot{};
+};
+
+// One input and its rule: rule(dy, needed...) is the gradient of `input`.
+template <Scalar D, class Rule, class... Args>
+struct Wrt : Needs<Args...> {
+  static constexpr std::size_t edge_count = 1;
+  const Tensor<D>& input;
+
+  Wrt(const Tensor<D>& x, const Args&... args) : Needs<Args...>{std::tuple<const Args&...>(args...)}, input(x) {}
+
   bool wanted() const { return input.requires_grad(); }
-  void link(NodeRef* edges) const { edges[0] = input.body()->node; }
+  void list_inputs(const BodyRef** to) const { *to = &input.body(); }
 
-  template <Scalar T>
-  struct Branch {
-    static constexpr std::size_t edge_count = 1;
-    std::optional<Slots<T, Args...>> kept;
-
-    Branch(const Wrt& wrt, const Tensor<T>& out, const char* name) {
-      if (!wrt.wanted()) return;  // costs nothing
-      std::apply([&](const Args&... args) { kept.emplace(Slot<T, Args>::make(args, out, name)...); }, wrt.needed);
-    }
-    // The last branch of a node to run may take dy.
-    template <bool Last>
-    void run(Node* node, const char* name, const NodeRef* edges, Tensor<T>& dy) const {
-      if (!kept || !edges[0]->needed()) return;
-      GradNode<D>& receiver = *typed<D>(edges[0]);
-      if constexpr (Last && std::same_as<Rule, PassOn>) {
-        receiver.accumulate(std::move(dy));
-      } else {
-        std::apply([&](const auto&... slot) { receiver.accumulate(Rule{}(std::as_const(dy), unpack_slot(slot, node, name)...)); }, *kept);
+  // The last branch of a node to run may take dy.
+  template <bool Last, Scalar T>
+  static void run(OpNode<T>& node, const NodeRef* edges, AnySaved* saved, const typename Wrt::Values& values, Tensor<T>& dy) {
+    if (!edges[0] || !edges[0]->needed()) return;
+    GradNode<D>& receiver = *typed<D>(edges[0]);
+    if constexpr (Last && std::same_as<Rule, PassOn>)
+      receiver.accumulate(std::move(dy));
+    else
+      [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+        receiver.accumulate(Rule{}(std::as_const(dy), Wrt::template get<Index>(node, saved, values)...));
       }
-    }
-  };
+    (std::index_sequence_for<Args...>());
+  }
 };
 
 // Several inputs whose gradients share work: rule(dy, wanted, needed...) returns a tuple, one gradient an input. wanted[i] says
@@ -119,89 +136,85 @@ struct Wrt {
 template <class Rule, class Inputs, class... Args>
 struct WrtAll;
 template <class Rule, Scalar... D, class... Args>
-struct WrtAll<Rule, std::tuple<const Tensor<D>&...>, Args...> {
+struct WrtAll<Rule, std::tuple<const Tensor<D>&...>, Args...> : Needs<Args...> {
   static constexpr std::size_t edge_count = sizeof...(D);
-  static constexpr bool needs_result = has_result<Args...>;
   std::tuple<const Tensor<D>&...> inputs;
-  std::tuple<const Args&...> needed;
+
+  WrtAll(const std::tuple<const Tensor<D>&...>& x, const Args&... args) : Needs<Args...>{std::tuple<const Args&...>(args...)}, inputs(x) {}
 
   bool wanted() const {
-    return std::apply([](const Tensor<D>&... input) { return ((input.defined() && input.requires_grad()) || ...); }, inputs);
+    return std::apply([](const Tensor<D>&... input) { return (input.requires_grad() || ...); }, inputs);
   }
-  void link(NodeRef* edges) const {
-    std::apply([&](const Tensor<D>&... input) { ((*edges++ = input.defined() ? input.body()->node : NodeRef{}), ...); }, inputs);
+  void list_inputs(const BodyRef** to) const {
+    std::apply([&](const Tensor<D>&... input) { ((*to++ = &input.body()), ...); }, inputs);
   }
 
-  template <Scalar T>
-  struct Branch {
-    static constexpr std::size_t edge_count = sizeof...(D);
-    std::optional<Slots<T, Args...>> kept;
-
-    Branch(const WrtAll& wrt, const Tensor<T>& out, const char* name) {
-      if (!wrt.wanted()) return;
-      std::apply([&](const Args&... args) { kept.emplace(Slot<T, Args>::make(args, out, name)...); }, wrt.needed);
+  template <bool Last, Scalar T>
+  static void run(OpNode<T>& node, const NodeRef* edges, AnySaved* saved, const typename WrtAll::Values& values, const Tensor<T>& dy) {
+    std::array<bool, edge_count> wanted;
+    for (std::size_t i = 0; i < edge_count; ++i) wanted[i] = edges[i] && edges[i]->needed();
+    if (std::ranges::find(wanted, true) == wanted.end()) return;
+    auto gradients = [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      return Rule{}(dy, wanted, WrtAll::template get<Index>(node, saved, values)...);
     }
-    template <bool Last>
-    void run(Node* node, const char* name, const NodeRef* edges, const Tensor<T>& dy) const {
-      if (!kept) return;
-      std::array<bool, edge_count> wanted;
-      for (std::size_t i = 0; i < edge_count; ++i) wanted[i] = edges[i] && edges[i]->needed();
-      auto gradients = std::apply([&](const auto&... slot) { return Rule{}(dy, wanted, unpack_slot(slot, node, name)...); }, *kept);
-      deliver(edges, wanted, gradients, std::make_index_sequence<edge_count>{});
-    }
-    template <class Gradients, std::size_t... Index>
-    static void deliver(const NodeRef* edges, const std::array<bool, edge_count>& wanted, Gradients& gradients,
-                        std::index_sequence<Index...>) {
+    (std::index_sequence_for<Args...>());
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
       ((wanted[Index] ? typed<D>(edges[Index])->accumulate(std::move(std::get<Index>(gradients))) : void()), ...);
     }
-  };
+    (std::index_sequence_for<D...>());
+  }
 };
 
-template <Scalar T, class... Branches>
-class OpNode final : public GradNode<T> {
- public:
-  template <class... Wrts>
-  OpNode(const char* name, const Shape& shape, const Tensor<T>& out, const Wrts&... wrts)
-      : GradNode<T>(name, shape), branches_(Branches(wrts, out, name)...) {
-    NodeRef* next = edges_.data();
-    ((wrts.link(next), next += Wrts::edge_count), ...);
-    this->set_edges(edges_.data(), edges_.size());
-  }
+// How an operation's branches lie in a node: what run_rules and attach agree on.
+template <Scalar T, class... Wrts>
+struct OpLayout {
+  static constexpr std::size_t edge_count = (Wrts::edge_count + ...), slot_count = (Wrts::slot_count + ...);
+  using Values = std::tuple<typename Wrts::Values...>;
 
- private:
-  void run() override {
-    Tensor<T> dy = this->take_gradient();
-    run_from_last<sizeof...(Branches)>(dy);
-  }
+  static void run(OpNode<T>& node, Tensor<T>& dy) { run_from_last<sizeof...(Wrts)>(node, dy); }
+  static void destroy(void* values) { std::destroy_at(static_cast<Values*>(values)); }
+
   template <std::size_t Count>
-  void run_from_last(Tensor<T>& dy) {
+  static void run_from_last(OpNode<T>& node, Tensor<T>& dy) {
     if constexpr (Count > 0) {
-      constexpr std::array<std::size_t, sizeof...(Branches)> edge_counts{Branches::edge_count...};
-      constexpr std::size_t first_edge = std::accumulate(edge_counts.begin(), edge_counts.begin() + (Count - 1), std::size_t{0});
-      std::get<Count - 1>(branches_).template run<Count == 1>(this, this->name(), edges_.data() + first_edge, dy);
-      run_from_last<Count - 1>(dy);
+      using Branch = std::tuple_element_t<Count - 1, std::tuple<Wrts...>>;
+      constexpr std::array edges{Wrts::edge_count...}, kept{Wrts::slot_count...};
+      constexpr auto before = [](const auto& counts) {
+        return std::accumulate(counts.begin(), counts.begin() + (Count - 1), std::size_t{0});
+      };
+      Branch::template run<Count == 1>(node, node.edges().data() + before(edges), node.saved() + before(kept),
+                                       std::get<Count - 1>(*static_cast<const Values*>(node.values())), dy);
+      run_from_last<Count - 1>(node, dy);
     }
   }
-  bool release() override {
-    bool had = false;
-    std::apply([&](Branches&... branch) { ((had = release_branch(branch) || had), ...); }, branches_);
-    return had;
-  }
-  template <class Branch>
-  static bool release_branch(Branch& branch) {
-    bool had = false;
-    if (branch.kept) std::apply([&](auto&... slot) { ((had = release_slot(slot) || had), ...); }, *branch.kept);
-    return had;
-  }
-
-  std::array<NodeRef, (Branches::edge_count + ... + 0)> edges_;
-  std::tuple<Branches...> branches_;
 };
+
+template <Scalar T, class... Wrts>
+inline constexpr OpRules<T> op_rules{OpLayout<T, Wrts...>::run, std::is_trivially_destructible_v<typename OpLayout<T, Wrts...>::Values>
+                                                                    ? nullptr
+                                                                    : OpLayout<T, Wrts...>::destroy};
 
 // `out` is undefined while no rule needs it and the forward pass has not run.
 template <Scalar T, class... Wrts>
-NodeRef new_node(const char* name, const Shape& shape, const Tensor<T>& out, const Wrts&... wrts) {
-  return NodeRef(new OpNode<T, typename Wrts::template Branch<T>...>(name, shape, out, wrts...));
+[[gnu::noinline]] NodeRef new_node(const char* name, const Shape& shape, const BodyRef& out, const Wrts&... wrts) {
+  using Layout = OpLayout<T, Wrts...>;
+  static_assert(alignof(typename Layout::Values) <= alignof(AnySaved));
+  std::array<const BodyRef*, Layout::edge_count> inputs;
+  std::array<SlotSource, Layout::slot_count> sources{};
+  const BodyRef** input = inputs.data();
+  SlotSource* source = sources.data();
+  const auto list = [&]<class Branch>(const Branch& branch) {
+    branch.list_inputs(input);
+    if (branch.wanted()) branch.list_slots(source, out);  // else it costs nothing
+    input += Branch::edge_count;
+    source += Branch::slot_count;
+  };
+  (list(wrts), ...);
+  NodeRef node = OpNode<T>::create(name, shape, inputs, sources, sizeof(typename Layout::Values));
+  auto* own = static_cast<OpNode<T>*>(node.get());
+  std::construct_at(static_cast<typename Layout::Values*>(own->values()), wrts.values()...);
+  own->set_rules(op_rules<T, Wrts...>);
+  return node;
 }
 
 }  // namespace detail
@@ -211,14 +224,14 @@ NodeRef new_node(const char* name, const Shape& shape, const Tensor<T>& out, con
 // the broadcast one.
 template <Scalar D, detail::Captureless Rule, class... Args>
 detail::Wrt<D, Rule, Args...> wrt(const Tensor<D>& input, Rule, const Args&... needed) {
-  return {input, std::tuple<const Args&...>(needed...)};
+  return {input, needed...};
 }
 
 // The gradients of several inputs that share work: rule(dy, wanted, needed...) returns a tuple of them. An input may be undefined.
 template <Scalar... D, detail::Captureless Rule, class... Args>
 detail::WrtAll<Rule, std::tuple<const Tensor<D>&...>, Args...> wrt_all(std::tuple<const Tensor<D>&...> inputs, Rule,
                                                                        const Args&... needed) {
-  return {inputs, std::tuple<const Args&...>(needed...)};
+  return {inputs, needed...};
 }
 
 // The inputs of wrt_all.
@@ -231,15 +244,15 @@ std::tuple<const Tensor<D>&...> inputs(const Tensor<D>&... tensors) {
 // What the rules need, but for `result` and what is in a filling(), must be there before: it is saved first, so that a second run
 // that has all it came for ends without computing.
 template <Scalar T, class Forward, class... Wrts>
-Tensor<T> record(const char* name, const Shape& shape, Forward&& forward, const Wrts&... wrts) {
+Tensor<T> record(const char* name, const Shape& shape, const Forward& forward, const Wrts&... wrts) {
   const bool recorded = thread_state.grad_enabled && (wrts.wanted() || ...);
-  if constexpr (detail::fills<std::remove_cvref_t<Forward>> || (Wrts::needs_result || ...)) {
-    Tensor<T> out = compute<T>(name, shape, std::forward<Forward>(forward));
-    if (recorded) out.body()->node = detail::new_node(name, shape, out, wrts...);
+  if constexpr (detail::fills<Forward> || (Wrts::needs_result || ...)) {
+    Tensor<T> out = compute<T>(name, shape, forward);
+    if (recorded) out.body()->node = detail::new_node<T>(name, shape, out.body(), wrts...);
     return out;
   } else {
-    NodeRef node = recorded ? detail::new_node(name, shape, Tensor<T>{}, wrts...) : NodeRef{};
-    Tensor<T> out = compute<T>(name, shape, std::forward<Forward>(forward));
+    NodeRef node = recorded ? detail::new_node<T>(name, shape, BodyRef{}, wrts...) : NodeRef{};
+    Tensor<T> out = compute<T>(name, shape, forward);
     out.body()->node = std::move(node);
     return out;
   }
@@ -248,7 +261,7 @@ Tensor<T> record(const char* name, const Shape& shape, Forward&& forward, const 
 // The same for a result that shares the memory of an input: `out` is outside the graph and gets its place in it.
 template <Scalar T, class... Wrts>
 Tensor<T> record_view(const char* name, Tensor<T> out, const Wrts&... wrts) {
-  if (thread_state.grad_enabled && (wrts.wanted() || ...)) out.body()->node = detail::new_node(name, out.shape(), out, wrts...);
+  if (thread_state.grad_enabled && (wrts.wanted() || ...)) out.body()->node = detail::new_node<T>(name, out.shape(), out.body(), wrts...);
   return out;
 }
 

@@ -15,6 +15,7 @@ namespace minitorch {
 // The slot without its type.
 class AnySaved {
  public:
+  AnySaved() = default;  // empty
   // Packs `value`; an undefined one stays undefined. The edge to a node's own result stays weak, or nothing would ever die.
   AnySaved(const BodyRef& value, bool own_result, const char* operation) : own_(own_result) {
     if (!value) return;
@@ -90,7 +91,7 @@ class AnySaved {
   std::unique_ptr<Ticket> ticket_;
   std::uint32_t version_ = 0;
   DType type_ = DType::f64;
-  bool own_;
+  bool own_ = false;
   Shape shape_;
 };
 

@@ -19,6 +19,12 @@ struct BackwardOptions {
   bool create_graph = false;  // record the backward pass itself; implies retain_graph
 };
 
+namespace detail {
+[[noreturn, gnu::cold]] inline void undefined_tensor() {
+  fail<ArgumentError>("tensor: it is undefined: default-constructed, moved from, or a gradient that has not been computed");
+}
+}  // namespace detail
+
 template <Element T>
 class Tensor {
  public:
@@ -115,16 +121,12 @@ class Tensor {
   }
 
   // An uninitialised tensor. Throws std::bad_alloc, ShapeError for more bytes than can be counted.
-  static Tensor empty(const Shape& shape) {
-    BufferRef buffer = BufferRef::allocate(shape.bytes(sizeof(T)));
-    std::byte* data = buffer->data();
-    return Tensor(BodyRef(new TensorBody(dtype_of<T>, shape, std::move(buffer), data)));
-  }
+  static Tensor empty(const Shape& shape) { return Tensor(BodyRef::empty(dtype_of<T>, shape)); }
 
  private:
   TensorBody* checked() const {
     if (!body_) [[unlikely]]
-      fail<ArgumentError>("tensor: it is undefined: default-constructed, moved from, or a gradient that has not been computed");
+      detail::undefined_tensor();
     return body_.get();
   }
 

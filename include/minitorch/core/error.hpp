@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <initializer_list>
 #include <stdexcept>
 #include <string>
 
@@ -55,10 +56,17 @@ class IoError : public Error {  // a file that cannot be read, written or unders
   using Error::Error;
 };
 
+namespace detail {
+template <class E>
+[[noreturn, gnu::cold, gnu::noinline]] void throw_error(std::initializer_list<TextPart> parts) {
+  throw E(join(parts));
+}
+}  // namespace detail
+
 // Throws E with the parts as its one line of text. Kept out of line: the caller's hot path stays small.
 template <class E, class... Parts>
 [[noreturn, gnu::cold, gnu::noinline]] void fail(const Parts&... parts) {
-  throw E(concat(parts...));
+  detail::throw_error<E>({parts...});
 }
 
 }  // namespace minitorch

@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <concepts>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -27,12 +28,33 @@ void append_text(std::string& out, Float value) {
   out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
 }
 
-// All parts, one after the other. A type takes part by an append_text(std::string&, const Type&) beside it.
+// A part of a text, without its type. A type takes part by an append_text(std::string&, const Type&) beside it.
+class TextPart {
+ public:
+  template <class T>
+  TextPart(const T& value)  // NOLINT: every value is a part
+      : value_(&value), append_([](std::string& out, const void* part) { append_text(out, *static_cast<const T*>(part)); }) {}
+  TextPart(const char* text) : value_(text), append_([](std::string& out, const void* part) { out += static_cast<const char*>(part); }) {}
+
+  friend void append_text(std::string& out, const TextPart& part) { part.append_(out, part.value_); }
+
+ private:
+  const void* value_;
+  void (*append_)(std::string&, const void*);
+};
+
+namespace detail {
+[[gnu::noinline]] inline std::string join(std::initializer_list<TextPart> parts) {
+  std::string out;
+  for (const TextPart& part : parts) append_text(out, part);
+  return out;
+}
+}  // namespace detail
+
+// All parts, one after the other.
 template <class... Parts>
 std::string concat(const Parts&... parts) {
-  std::string out;
-  (append_text(out, parts), ...);
-  return out;
+  return detail::join({parts...});
 }
 
 }  // namespace minitorch

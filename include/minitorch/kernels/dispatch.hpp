@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <type_traits>
 #include <utility>
 
@@ -20,44 +21,64 @@ namespace detail {
 template <int Bytes>
 using vector_bytes = std::integral_constant<int, Bytes>;
 
-template <class F>
-[[gnu::flatten, gnu::noinline]] void run_baseline(F& f) {
-  f(vector_bytes<16>());
+// Kernel::run(vector_bytes, job), for each path.
+template <class Kernel, class Job>
+[[gnu::flatten, gnu::noinline]] void run_baseline(Job& job) {
+  Kernel::run(vector_bytes<16>(), job);
 }
 
 #if defined(__x86_64__)
-template <class F>
-[[gnu::flatten, gnu::noinline, gnu::target("avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt")]] void run_avx2(F& f) {
-  f(vector_bytes<32>());
+template <class Kernel, class Job>
+[[gnu::flatten, gnu::noinline, gnu::target("avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt")]] void run_avx2(Job& job) {
+  Kernel::run(vector_bytes<32>(), job);
 }
 
-template <class F>
+template <class Kernel, class Job>
 #if defined(__clang__)
 [[clang::min_vector_width(512)]]
 #endif
 [[gnu::flatten, gnu::noinline, gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt")]] void
-run_avx512(F& f) {
-  f(vector_bytes<64>());
+run_avx512(Job& job) {
+  Kernel::run(vector_bytes<64>(), job);
 }
 #endif
 
+struct FunctionKernel {
+  template <int Bytes, class F>
+  [[gnu::always_inline]] static void run(vector_bytes<Bytes> bytes, F& f) {
+    f(bytes);
+  }
+};
+
 }  // namespace detail
 
-// Calls f(std::integral_constant<int, bytes of a vector>) compiled for the current path. The body of f must be always_inline
-// down to its loops (`[&](auto bytes) __attribute__((always_inline)) {...}`), must not open a parallel region, and works on
-// Packs of that many bytes.
+// A kernel as a function of its job, compiled for each path: what is known of it where types are not.
+template <class Job>
+using AnyKernel = void (*const (&)[isa_names.size()])(Job&);
+
+// Kernel::run(std::integral_constant<int, bytes of a vector>, job) by path. It must be always_inline down to its loops, must not
+// open a parallel region, and works on Packs of that many bytes.
+#if defined(__x86_64__)
+template <class Kernel, class Job>
+inline constexpr void (*paths_of[isa_names.size()])(Job&) = {detail::run_baseline<Kernel, Job>, detail::run_avx2<Kernel, Job>,
+                                                             detail::run_avx512<Kernel, Job>, detail::run_avx512<Kernel, Job>,
+                                                             detail::run_avx512<Kernel, Job>};
+#else
+template <class Kernel, class Job>
+inline constexpr void (*paths_of[isa_names.size()])(Job&) = {detail::run_baseline<Kernel, Job>};
+#endif
+
+// The function of the current path.
+template <class Job>
+void run_kernel(AnyKernel<Job> kernel, Job& job) {
+  kernel[static_cast<std::size_t>(isa())](job);
+}
+
+// Calls f(std::integral_constant<int, bytes of a vector>) compiled for the current path: for the body of f
+// (`[&](auto bytes) __attribute__((always_inline)) {...}`) holds what holds for a kernel.
 template <class F>
 void dispatch(F&& f) {
-#if defined(__x86_64__)
-  switch (isa()) {
-    case Isa::amx_bf16:
-    case Isa::avx512_bf16:
-    case Isa::avx512: return detail::run_avx512(f);
-    case Isa::avx2: return detail::run_avx2(f);
-    case Isa::baseline: break;
-  }
-#endif
-  detail::run_baseline(f);
+  run_kernel(paths_of<detail::FunctionKernel, std::remove_reference_t<F>>, f);
 }
 
 }  // namespace minitorch::kernels

@@ -55,20 +55,26 @@ inline Isa initial_isa() {
   fail<ArgumentError>("MINITORCH_ISA: must be one of baseline, avx2, avx512, avx512_bf16, amx_bf16, got ", wanted);
 }
 
-inline std::atomic<int>& isa_setting() {
-  static std::atomic<int> setting{static_cast<int>(initial_isa())};
-  return setting;
+inline constinit std::atomic<int> isa_setting{-1};  // not looked at yet
+
+[[gnu::cold, gnu::noinline]] inline int first_isa() {
+  int unknown = -1;
+  isa_setting.compare_exchange_strong(unknown, static_cast<int>(initial_isa()));
+  return isa_setting.load(std::memory_order_relaxed);
 }
 
 }  // namespace detail
 
 // The path that kernels take now.
-inline Isa isa() { return static_cast<Isa>(detail::isa_setting().load(std::memory_order_relaxed)); }
+inline Isa isa() {
+  const int setting = detail::isa_setting.load(std::memory_order_relaxed);
+  return static_cast<Isa>(setting >= 0 ? setting : detail::first_isa());
+}
 
 // Limits the path for the whole process and returns the one taken from now on: the best that the machine has up to `limit`.
 inline Isa limit_isa(Isa limit) {
   const Isa taken = (std::min)(limit, detail::initial_isa());
-  detail::isa_setting().store(static_cast<int>(taken), std::memory_order_relaxed);
+  detail::isa_setting.store(static_cast<int>(taken), std::memory_order_relaxed);
   return taken;
 }
 

@@ -44,6 +44,7 @@ class alignas(64) Buffer {
 
   Buffer(std::byte* data, std::int64_t bytes, External* external) : data_(data), bytes_(bytes), external_(external) {}
   void destroy() noexcept;
+  void release_external() noexcept;
 
   std::atomic<std::uint32_t> count_{1};
   std::uint32_t version_ = 0;
@@ -96,7 +97,7 @@ class BufferRef {
   }
 
   // Uninitialised memory from `resource`, which must outlive it. The header stays out of it: ranks share the data, not the counts.
-  static BufferRef allocate_from(std::pmr::memory_resource* resource, std::int64_t bytes) {
+  [[gnu::noinline]] static BufferRef allocate_from(std::pmr::memory_resource* resource, std::int64_t bytes) {
     auto external = std::make_unique<Buffer::External>(Buffer::External{resource, {}});
     void* data = resource->allocate(static_cast<std::size_t>(bytes), memory::block_alignment);
     memory::detail::count_bytes(bytes);
@@ -115,21 +116,24 @@ class BufferRef {
 };
 
 inline void Buffer::destroy() noexcept {
-  std::size_t block = sizeof(Buffer);
-  if (external_ == nullptr) {
-    block = block_bytes(bytes_);
+  if (external_ != nullptr) [[unlikely]]
+    return release_external();
+  const std::int64_t bytes = bytes_;
+  memory::detail::count_bytes(-bytes);
+  this->~Buffer();
+  memory::deallocate(this, block_bytes(bytes));
+}
+
+[[gnu::noinline]] inline void Buffer::release_external() noexcept {
+  const std::unique_ptr<External> external(external_);
+  if (external->resource != nullptr) {
+    external->resource->deallocate(data_, static_cast<std::size_t>(bytes_), memory::block_alignment);
     memory::detail::count_bytes(-bytes_);
-  } else {
-    const std::unique_ptr<External> external(external_);
-    if (external->resource != nullptr) {
-      external->resource->deallocate(data_, static_cast<std::size_t>(bytes_), memory::block_alignment);
-      memory::detail::count_bytes(-bytes_);
-    } else if (external->release) {
-      external->release();
-    }
+  } else if (external->release) {
+    external->release();
   }
   this->~Buffer();
-  memory::deallocate(this, block);
+  memory::deallocate(this, sizeof(Buffer));
 }
 
 // For a scope, the calling thread's new tensors take their memory from `resource`, which must outlive them.

@@ -83,7 +83,7 @@ kernels::Attention attention_setting(const Tensor<T>& q, const Tensor<T>& k, con
     if (mask.rank() > 4 || !(broadcast_shapes(mask.shape(), full, "attention") == full) || mask.rank() == 0 ||
         mask.shape().back() != a.keys)
       fail<ShapeError>("attention: the mask must have one element a key and broadcast to ", full, ", got ", mask.shape());
-    const auto strides = kernels::broadcast_operand(mask.data(), mask.shape(), full).strides;
+    const auto strides = kernels::broadcast_strides(mask.shape(), full);
     a.mask = mask.data();
     a.mask_batch_stride = strides[0];
     a.mask_head_stride = strides[1];

@@ -20,7 +20,7 @@ namespace detail {
 template <class F, class Out, Scalar... X>
 void map_all(const Shape& shape, const F& f, Out out, const Tensor<X>&... x) {
   if (((x.shape() == shape) && ...)) return kernels::map(shape.numel(), f, out, x.data()...);
-  kernels::map_broadcast(shape, f, out, kernels::broadcast_operand(x.data(), x.shape(), shape)...);
+  kernels::map_broadcast(shape, f, out, kernels::broadcast_operand(x.data(), x.shape())...);
 }
 
 // f as a function of its n-th variable among N, on dual numbers whose derivatives are those by all variables.

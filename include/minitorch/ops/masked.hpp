@@ -70,8 +70,8 @@ Tensor<T> Where::operator()(const Tensor<bool>& condition, const Tensor<T>& a, c
       [&](T* out) {
         kernels::map_broadcast(
             shape, [](const auto& m, const auto& x, const auto& y) { return select(m, x, y); }, out,
-            kernels::broadcast_operand(condition.data(), condition.shape(), shape), kernels::broadcast_operand(a.data(), a.shape(), shape),
-            kernels::broadcast_operand(b.data(), b.shape(), shape));
+            kernels::broadcast_operand(condition.data(), condition.shape()), kernels::broadcast_operand(a.data(), a.shape()),
+            kernels::broadcast_operand(b.data(), b.shape()));
       },
       wrt(a, rule(std::true_type()), condition), wrt(b, rule(std::false_type()), condition));
 }

@@ -63,8 +63,8 @@ Tensor<T> chosen_share(const Tensor<T>& dy, const Tensor<T>& a, const Tensor<T>&
       [&](T* out) {
         kernels::map_broadcast(
             dy.shape(), [](const auto& g, const auto& x, const auto& y) { return Choice::share(g, x, y); }, out,
-            kernels::broadcast_operand(dy.data(), dy.shape(), dy.shape()), kernels::broadcast_operand(a.data(), a.shape(), dy.shape()),
-            kernels::broadcast_operand(b.data(), b.shape(), dy.shape()));
+            kernels::broadcast_operand(dy.data(), dy.shape()), kernels::broadcast_operand(a.data(), a.shape()),
+            kernels::broadcast_operand(b.data(), b.shape()));
       },
       wrt(
           dy, [](const Tensor<T>& g, const Tensor<T>& x, const Tensor<T>& y) { return chosen_share<Choice>(g, x, y); }, a, b));
