@@ -10,6 +10,7 @@
 #include <minitorch/comm/launch.hpp>
 #include <minitorch/ops/square.hpp>
 #include <minitorch/ops/sum.hpp>
+#include <minitorch/parallel/data_parallel.hpp>
 #include <minitorch/parallel/operations.hpp>
 
 #include "../catch.hpp"
@@ -60,6 +61,15 @@ mt::Tensor<double> input() {
 }
 
 std::vector<double> values(const mt::Tensor<double>& x) { return {x.values().begin(), x.values().end()}; }
+
+struct Pair {
+  mt::Tensor<double> first = mt::ones<double>({3}).set_requires_grad(), second = mt::ones<double>({3}).set_requires_grad();
+  template <class Visitor>
+  void visit(Visitor&& v) {
+    v("first", first);
+    v("second", second);
+  }
+};
 
 }  // namespace
 
@@ -132,4 +142,20 @@ TEST_CASE("second derivatives go through the sum over ranks") {
     return second(true) == second(false) ? 1 : 0;
   });
   for (int same : ends) CHECK(same == 1);
+}
+
+TEST_CASE("a bucket's sum is begun before backward has come to the next one's gradients") {
+  const auto begun = mt::launch(2, [](mt::Communicator& comm) {
+    Pair model;
+    std::uint64_t at_first = 0, at_second = 0;
+    model.first.register_post_accumulate_hook([&] { at_first = mt::thread_state.collectives; });
+    model.second.register_post_accumulate_hook([&] { at_second = mt::thread_state.collectives; });
+    mp::DataParallel<double> parallel(model, comm, {.bucket_bytes = 8});
+    const auto loss = mt::sum(mt::square(mt::square(model.first) + model.second));
+    const std::uint64_t before = mt::thread_state.collectives;
+    parallel.backward(loss, 1);
+    parallel.finish();
+    return std::vector<double>{static_cast<double>(at_second - before), static_cast<double>(at_first - before)};
+  });
+  for (const auto& rank : begun) CHECK(rank == std::vector<double>{0, 1});
 }
