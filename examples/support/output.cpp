@@ -21,6 +21,8 @@ std::string styled(Style style, std::string_view text) {
 }
 
 std::string wrapped(std::string_view text, int indent, int width) {
+  if (const auto end = text.find('\n'); end != std::string_view::npos)  // a text of several lines
+    return wrapped(text.substr(0, end), indent, width) + wrapped(text.substr(end + 1), indent, width);
   const std::string margin(static_cast<std::size_t>(indent), ' ');
   std::string out, line = margin;
   while (!text.empty()) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 #include <examples/support/output.hpp>
@@ -30,7 +31,11 @@ Report::Row& Report::add(std::string_view key, const Value& value) {
   return row;
 }
 
-void Report::show(std::string_view key, const Value& value) { add(key, value).here = to_text(value, 4); }
+void Report::show(std::string_view key, const Value& value) {
+  Row& row = add(key, value);
+  row.here = to_text(value, 4);
+  if (row.here.size() > 60 || row.here.find('\n') != std::string::npos) row.below = std::exchange(row.here, {});  // a text, no number
+}
 
 Report::Row& Report::judged(std::string_view key, const Value& value, const Value& reference, double bound, bool ok) {
   Row& row = add(key, value);
@@ -111,9 +116,11 @@ void Report::finish(const std::string& program, double seconds, const std::strin
   if (json_) {
     print_out(json(program, seconds, error));
   } else if (error.empty()) {
-    const std::string verdict =
-        failed_ > 0 ? fmt::format("{} of {} checks failed", failed_, checks_) : fmt::format("all {} checks hold", checks_);
-    print_out(fmt::format("\n{}: {}, {:.1f} s\n", program, styled(failed_ > 0 ? Style::bad : Style::good, verdict), seconds));
+    const std::string verdict = checks_ == 0  ? ""
+                                : failed_ > 0 ? fmt::format("{} of {} checks failed", failed_, checks_)
+                                              : fmt::format("all {} checks hold", checks_);
+    print_out(fmt::format("\n{}: {}{}{:.1f} s\n", program, styled(failed_ > 0 ? Style::bad : Style::good, verdict), checks_ > 0 ? ", " : "",
+                          seconds));
   }
 }
 

@@ -12,12 +12,14 @@ using mt::Tensor;
 using tests::check_close;
 using tests::spread;
 
-TEST_CASE("div and sub") {
+TEST_CASE("div, sub and neg") {
   tests::expect_op(
-      {.saved = 2}, [](const auto& a, const auto& b) { return a / b; }, [](double a, double b) { return a / b; }, spread({3, 4}),
+      {.saved = 0}, [](const auto& a) { return mt::neg(a); }, [](double a) { return -a; }, spread({3, 4}));
+  tests::expect_op(
+      {.saved = 2}, [](const auto& a, const auto& b) { return mt::div(a, b); }, [](double a, double b) { return a / b; }, spread({3, 4}),
       spread({3, 4}, 0.5, 2, 2));
   tests::expect_op(
-      {.saved = 0}, [](const auto& a, const auto& b) { return a - b; }, [](double a, double b) { return a - b; }, spread({3, 4}),
+      {.saved = 0}, [](const auto& a, const auto& b) { return mt::sub(a, b); }, [](double a, double b) { return a - b; }, spread({3, 4}),
       spread({3, 4}, 0.5, 2, 2));
 }
 

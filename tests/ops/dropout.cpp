@@ -24,7 +24,11 @@ Tensor<T> dropped(const Tensor<T>& x) {
 TEST_CASE("dropout") {
   const Tensor<double> kept = dropped(mt::ones<double>({6, 7}));
   tests::expect_op(
-      {.saved = 0}, [](const auto& x) { return dropped(x); },
+      {.saved = 0},
+      [](const auto& x) {
+        mt::manual_seed(7);
+        return mt::dropout(x, 0.25);
+      },
       [kept](const Tensor<double>& x) {
         Tensor<double> out = x.detach().clone();
         for (std::int64_t i = 0; i < out.numel(); ++i) out.mutable_data()[i] *= kept.data()[i];

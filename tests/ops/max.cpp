@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
+#include <minitorch/ops/concatenate.hpp>
 #include <minitorch/ops/gather.hpp>
 #include <minitorch/ops/max.hpp>
 #include <minitorch/ops/median.hpp>
@@ -48,6 +50,22 @@ TEST_CASE("min") {
   tests::expect_op([](const auto& x) { return mt::min(x); },
                    [](const Tensor<double>& x) { return mt::scalar<double>(*std::min_element(x.values().begin(), x.values().end())); },
                    spread({3, 4}));
+}
+
+TEST_CASE("median") {
+  const auto lower_middle = [](const Tensor<double>& x) {
+    std::vector<double> sorted(x.values().begin(), x.values().end());
+    std::ranges::sort(sorted);
+    return mt::scalar<double>(sorted[(sorted.size() - 1) / 2]);
+  };
+  tests::expect_op(
+      {.saved = 1}, [](const auto& x) { return mt::median(x); }, lower_middle, spread({3, 4}));
+  tests::expect_op(
+      {.saved = 1}, [](const auto& x) { return mt::median(x, 1, true).value; },
+      [=](const Tensor<double>& x) {
+        return mt::concatenate({lower_middle(x[0]).reshape({1, 1}), lower_middle(x[1]).reshape({1, 1})});
+      },
+      spread({2, 5}));
 }
 
 TEST_CASE("NN01 a NaN is the largest and the smallest") {

@@ -26,6 +26,12 @@ TEST_CASE("maximum and minimum") {
       [](double a, double b) { return a < b ? a : b; }, spread({3, 4}), spread({3, 4}, -1, 3, 2));
 }
 
+TEST_CASE("fmax") {
+  tests::expect_op(
+      {.saved = 2, .same_twice = false}, [](const auto& a, const auto& b) { return mt::fmax(a, b); },
+      [](double a, double b) { return a > b ? a : b; }, spread({3, 4}), spread({3, 4}, -1, 3, 2));
+}
+
 TEST_CASE("where and masked_fill") {
   const auto mask = tensor<bool>({{true, false, true, true}, {false, false, true, false}, {true, true, false, false}});
   const auto right = [mask](const Tensor<double>& a, const Tensor<double>& b) {

@@ -8,13 +8,10 @@ namespace mt = minitorch;
 using mt::tensor;
 using tests::check_close;
 
-namespace {
-const auto multiply = [](const auto& a, const auto& b) { return a * b; };
-}
-
 TEST_CASE("mul") {
   tests::expect_op(
-      {.saved = 2}, multiply, [](double a, double b) { return a * b; }, tests::spread({3, 4}), tests::spread({3, 4}, -1, 3, 2));
+      {.saved = 2}, [](const auto& a, const auto& b) { return mt::mul(a, b); }, [](double a, double b) { return a * b; },
+      tests::spread({3, 4}), tests::spread({3, 4}, -1, 3, 2));
 }
 
 TEST_CASE("mul by a number") {

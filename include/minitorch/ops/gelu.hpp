@@ -3,6 +3,7 @@
 #pragma once
 
 #include <minitorch/kernels/math/activation.hpp>
+#include <minitorch/ops/clamp.hpp>
 #include <minitorch/ops/normal.hpp>
 #include <minitorch/ops/sigmoid.hpp>
 
@@ -33,11 +34,8 @@ namespace detail {
 inline constexpr double gelu_slope = 1.5957691216057307117;  // 2 sqrt(2 / pi)
 inline constexpr double gelu_cubic = 0.044715;
 
-// x where s is neither 0 nor 1 in any type: beyond, x^3 would overflow and say nothing.
-template <class P>
-[[gnu::always_inline]] inline P gelu_argument(const P& x) {
-  return select(x > P(32), P(32), select(x < P(-32), P(-32), x));
-}
+// Beyond, the slopes are 0 and 1 in every type, and x or x^3 would make NaN of a zero beside it.
+inline constexpr double gelu_bound = 40;
 template <class P>
 [[gnu::always_inline]] inline P gelu_sigmoid(const P& x) {
   return kernels::sigmoid(P(gelu_slope) * (x + P(gelu_cubic) * (x * x * x)));
@@ -52,11 +50,14 @@ Tensor<T> Gelu::operator()(const Tensor<T>& x) const {
       wrt(
           x,
           [](const Tensor<T>& dy, const Tensor<T>& input) {
-            if (grad_enabled()) return grad_mul(dy, add(normal_cdf(input), mul(input, normal_pdf(input))));
+            if (grad_enabled())
+              return grad_mul(dy, add(normal_cdf(input), mul(clamp(input, -detail::gelu_bound, detail::gelu_bound), normal_pdf(input))));
             return detail::fused_grad(
                 "gelu gradient",
-                [](const auto& g, const auto& v) { return detail::scaled(g, kernels::normal_cdf(v) + v * kernels::normal_pdf(v)); }, dy,
-                input);
+                [](const auto& g, const auto& v) {
+                  return detail::scaled(g, kernels::normal_cdf(v) + kernels::within(v, detail::gelu_bound) * kernels::normal_pdf(v));
+                },
+                dy, input);
           },
           x));
 }
@@ -66,10 +67,11 @@ Tensor<T> GeluTanh::operator()(const Tensor<T>& x) const {
   return record<T>("gelu_tanh", x.shape(), detail::pointwise([](const auto& v) { return kernels::gelu_tanh(v); }, x),
                    wrt(
                        x,
-                       [](const Tensor<T>& dy, const Tensor<T>& v) {
+                       [](const Tensor<T>& dy, const Tensor<T>& input) {
                          using C = compute_t<T>;
                          constexpr auto slope = static_cast<C>(detail::gelu_slope), cubic = static_cast<C>(detail::gelu_cubic);
                          if (grad_enabled()) {
+                           const Tensor<T> v = clamp(input, -detail::gelu_bound, detail::gelu_bound);
                            const Tensor<T> s = sigmoid(mul(add(v, mul(mul(square(v), v), cubic)), slope));
                            const Tensor<T> inner = mul(add(mul(square(v), 3 * cubic), 1), slope);
                            return grad_mul(dy, mul(s, add(mul(mul(v, sub(1, s)), inner), 1)));
@@ -77,10 +79,10 @@ Tensor<T> GeluTanh::operator()(const Tensor<T>& x) const {
                          return detail::fused_grad(
                              "gelu_tanh gradient",
                              [](const auto& g, const auto& raw) {
-                               const auto a = detail::gelu_argument(raw), s = detail::gelu_sigmoid(a);
+                               const auto a = kernels::within(raw, detail::gelu_bound), s = detail::gelu_sigmoid(a);
                                return detail::scaled(g, s * (1 + a * (1 - s) * (slope * (1 + 3 * cubic * (a * a)))));
                              },
-                             dy, v);
+                             dy, input);
                        },
                        x));
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <minitorch/kernels/math/erf.hpp>
+#include <minitorch/ops/clamp.hpp>
 #include <minitorch/ops/mul.hpp>
 
 namespace minitorch {
@@ -29,10 +30,13 @@ inline constexpr NormalCdf normal_cdf;
 
 template <Scalar T>
 Tensor<T> NormalPdf::operator()(const Tensor<T>& x) const {
-  return record<T>(
-      "normal_pdf", x.shape(), detail::pointwise([](const auto& v) { return kernels::normal_pdf(v); }, x),
-      wrt(
-          x, [](const Tensor<T>& dy, const Tensor<T>& input, const Tensor<T>& y) { return neg(grad_mul(dy, mul(input, y))); }, x, result));
+  return record<T>("normal_pdf", x.shape(), detail::pointwise([](const auto& v) { return kernels::normal_pdf(v); }, x),
+                   wrt(
+                       x,
+                       [](const Tensor<T>& dy, const Tensor<T>& input, const Tensor<T>& y) {
+                         return neg(grad_mul(dy, mul(clamp(input, -40, 40), y)));  // y is 0 beyond
+                       },
+                       x, result));
 }
 
 template <Scalar T>

@@ -9,17 +9,27 @@ namespace minitorch::kernels {
 // max(x, 0); NaN stays NaN.
 [[gnu::always_inline]] inline auto relu(const auto& x) { return select(x < 0, std::remove_cvref_t<decltype(x)>(0), x); }
 
+// x, or the bound that it is beyond: a factor beside one that is 0 there, since infinity times 0 is NaN. NaN stays NaN.
+[[gnu::always_inline]] inline auto at_least(const auto& x, double bound) {
+  using P = std::remove_cvref_t<decltype(x)>;
+  return select(x < P(bound), P(bound), x);
+}
+[[gnu::always_inline]] inline auto within(const auto& x, double bound) {
+  using P = std::remove_cvref_t<decltype(x)>;
+  return select(x > P(bound), P(bound), at_least(x, -bound));
+}
+
 // x times the normal distribution function of x: the exact GELU.
-[[gnu::always_inline]] inline auto gelu(const auto& x) { return x * normal_cdf(x); }
+[[gnu::always_inline]] inline auto gelu(const auto& x) { return at_least(x, -1e30) * normal_cdf(x); }
 
 // The form of GPT-2, 0.5 x (1 + tanh(u)) with u = sqrt(2 / pi) (x + 0.044715 x^3), written as x sigmoid(2 u).
 [[gnu::always_inline]] inline auto gelu_tanh(const auto& x) {
   using P = std::remove_cvref_t<decltype(x)>;
   const auto bounded = minimum(maximum(x, P(-1e3)), P(1e3));
-  return x * sigmoid(bounded * (1.5957691216057308 + 0.071354816272600252 * (bounded * bounded)));
+  return at_least(x, -1e30) * sigmoid(bounded * (1.5957691216057308 + 0.071354816272600252 * (bounded * bounded)));
 }
 
 // x sigmoid(x), also called swish.
-[[gnu::always_inline]] inline auto silu(const auto& x) { return x * sigmoid(x); }
+[[gnu::always_inline]] inline auto silu(const auto& x) { return at_least(x, -1e30) * sigmoid(x); }
 
 }  // namespace minitorch::kernels
