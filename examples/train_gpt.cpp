@@ -3,7 +3,7 @@
 
 // Run: scripts/demo train_gpt [--text FILE] [--steps N] [--ranks N] ... about two minutes on two cores; --help lists the flags.
 // Prints a line at every validation, at the end a sample and where the model is. Ctrl-C saves and leaves with status 130.
-// In tests: --text world --layers 1 --dim 32 --heads 4 --context 32 --steps 30 --eval-every 15 --sample 40
+// In tests: --text world --layers 1 --dim 32 --context 32 --steps 30 --eval-every 15 --sample 40
 
 #include <examples/gpt/run.hpp>
 #include <examples/support/program.hpp>
