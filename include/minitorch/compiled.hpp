@@ -8,4 +8,6 @@
 #include <minitorch/compiled/composite.hpp>
 #include <minitorch/compiled/elementwise.hpp>
 #include <minitorch/compiled/kernels.hpp>
+#include <minitorch/compiled/nn.hpp>
+#include <minitorch/compiled/optim.hpp>
 #include <minitorch/compiled/transformer.hpp>

@@ -53,20 +53,7 @@ class Optimizer {
   }
 
   // Updates every parameter that has a gradient.
-  void step() {
-    const NoGrad guard;
-    for_each([](NamedParameter<T>& parameter, State& state, const Options& options) {
-      const Tensor<Wide> gradient = parameter.tensor.grad();
-      if (!gradient.defined()) return;
-      ++state.step;
-      Rule::template with_update<Wide>(options, state.step, [&](auto count, auto f) {
-        state.moments.resize((std::max)(state.moments.size(), static_cast<std::size_t>(count())));
-        for (Tensor<Wide>& slot : state.moments)
-          if (!slot.defined()) slot = zeros<Wide>(parameter.tensor.shape());
-        update(parameter.tensor, gradient, state, f, std::make_index_sequence<count()>{});
-      });
-    });
-  }
+  void step();
 
   std::vector<Group<T, Options>>& groups() { return groups_; }
 
@@ -83,58 +70,10 @@ class Optimizer {
   }
 
   // What has been kept: "NAME.step", the states by the rule's names, "NAME.master" for narrow parameters, "group.N.lr".
-  StateDict state_dict() {
-    StateDict out;
-    for (std::size_t i = 0; i < groups_.size(); ++i) out.add(concat("group.", i, ".lr"), scalar<double>(groups_[i].options.lr));
-    for_each([&](NamedParameter<T>& parameter, State& state, const Options&) {
-      if (state.step == 0) return;
-      out.add(parameter.name + ".step", scalar<std::int64_t>(state.step));
-      for (std::size_t i = 0; i < state.moments.size(); ++i) out.add(parameter.name + '.' + Rule::states[i], state.moments[i]);
-      if (state.master.defined()) out.add(parameter.name + ".master", state.master);
-    });
-    return out;
-  }
+  StateDict state_dict();
 
   // Takes the states of an equal optimizer. Throws ArgumentError that lists every name that does not fit; then nothing was changed.
-  void load_state_dict(const StateDict& from) {
-    std::vector<State> loaded(states_.size());
-    std::vector<double> rates;
-    std::string problems;
-    std::size_t used = 0, next = 0;
-    const auto take = [&]<Element U>(const std::string& name, const Shape& shape, Tensor<U>& to) {
-      const AnyTensor* found = from.find(name);
-      if (found == nullptr) return;
-      ++used;
-      if (found->dtype() == dtype_of<U> && found->shape() == shape)
-        to = found->template as<U>().clone();
-      else
-        problems += concat(problems.empty() ? "" : "; ", name, " is ", dtype_name(found->dtype()), ' ', found->shape(), " but must be ",
-                           dtype_name(dtype_of<U>), ' ', shape);
-    };
-    for (std::size_t i = 0; i < groups_.size(); ++i) {
-      Tensor<double> lr = scalar<double>(groups_[i].options.lr);
-      take(concat("group.", i, ".lr"), {}, lr);
-      rates.push_back(lr.item());
-    }
-    for_each([&](NamedParameter<T>& parameter, auto&&...) {
-      State& state = loaded[next++];
-      Tensor<std::int64_t> step = scalar<std::int64_t>(0);
-      take(parameter.name + ".step", {}, step);
-      state.step = step.item();
-      for (const char* name : Rule::states) {
-        Tensor<Wide> slot;
-        take(parameter.name + '.' + name, parameter.tensor.shape(), slot);
-        if (slot.defined()) state.moments.push_back(std::move(slot));
-      }
-      if constexpr (is_narrow<T>) take(parameter.name + ".master", parameter.tensor.shape(), state.master);
-    });
-    if (used != from.size())
-      for (const auto& [name, tensor] : from)
-        if (!knows(name)) problems += concat(problems.empty() ? "" : "; ", name, " is unexpected");
-    if (!problems.empty()) fail<ArgumentError>("load_state_dict: ", problems);
-    states_ = std::move(loaded);
-    for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].options.lr = rates[i];
-  }
+  void load_state_dict(const StateDict& from);
 
  private:
   struct State {
@@ -149,29 +88,9 @@ class Optimizer {
     return {std::move(group)};
   }
 
-  void add(const NamedParameter<T>& parameter) {
-    if (!parameter.tensor.requires_grad() || !parameter.tensor.is_leaf())
-      fail<ArgumentError>("optimizer: ", parameter.name, " of shape ", parameter.tensor.shape(), " is not a leaf that requires a gradient");
-    const Node* leaf = parameter.tensor.body()->node.get();
-    for (std::size_t i = 0; i < names_.size(); ++i)
-      if (leaves_[i] == leaf || names_[i] == parameter.name)
-        fail<ArgumentError>("optimizer: the parameter ", parameter.name, " is there twice", names_[i] == parameter.name ? "" : ", also as ",
-                            names_[i] == parameter.name ? "" : names_[i]);
-    leaves_.push_back(leaf);
-    names_.push_back(parameter.name);
-    states_.emplace_back();
-  }
+  void add(const NamedParameter<T>& parameter);
 
-  bool knows(const std::string& name) const {
-    const std::size_t dot = name.rfind('.');
-    if (dot == std::string::npos) return false;
-    const std::string owner = name.substr(0, dot), what = name.substr(dot + 1);
-    for (std::size_t i = 0; i < groups_.size(); ++i)
-      if (owner == concat("group.", i)) return what == "lr";
-    if (std::find(names_.begin(), names_.end(), owner) == names_.end()) return false;
-    if (what == "step" || (is_narrow<T> && what == "master")) return true;
-    return std::find(Rule::states.begin(), Rule::states.end(), what) != Rule::states.end();
-  }
+  bool knows(const std::string& name) const;
 
   // f(parameter, its state, the options of its group).
   template <class F>
@@ -221,6 +140,102 @@ class Optimizer {
   std::vector<const Node*> leaves_;  // the same
   std::vector<std::string> names_;   // the same
 };
+
+template <Scalar T, class Rule>
+void Optimizer<T, Rule>::step() {
+  const NoGrad guard;
+  for_each([](NamedParameter<T>& parameter, State& state, const Options& options) {
+    const Tensor<Wide> gradient = parameter.tensor.grad();
+    if (!gradient.defined()) return;
+    ++state.step;
+    Rule::template with_update<Wide>(options, state.step, [&](auto count, auto f) {
+      state.moments.resize((std::max)(state.moments.size(), static_cast<std::size_t>(count())));
+      for (Tensor<Wide>& slot : state.moments)
+        if (!slot.defined()) slot = zeros<Wide>(parameter.tensor.shape());
+      update(parameter.tensor, gradient, state, f, std::make_index_sequence<count()>{});
+    });
+  });
+}
+
+template <Scalar T, class Rule>
+StateDict Optimizer<T, Rule>::state_dict() {
+  StateDict out;
+  for (std::size_t i = 0; i < groups_.size(); ++i) out.add(concat("group.", i, ".lr"), scalar<double>(groups_[i].options.lr));
+  for_each([&](NamedParameter<T>& parameter, State& state, const Options&) {
+    if (state.step == 0) return;
+    out.add(parameter.name + ".step", scalar<std::int64_t>(state.step));
+    for (std::size_t i = 0; i < state.moments.size(); ++i) out.add(parameter.name + '.' + Rule::states[i], state.moments[i]);
+    if (state.master.defined()) out.add(parameter.name + ".master", state.master);
+  });
+  return out;
+}
+
+template <Scalar T, class Rule>
+void Optimizer<T, Rule>::load_state_dict(const StateDict& from) {
+  std::vector<State> loaded(states_.size());
+  std::vector<double> rates;
+  std::string problems;
+  std::size_t used = 0, next = 0;
+  const auto take = [&]<Element U>(const std::string& name, const Shape& shape, Tensor<U>& to) {
+    const AnyTensor* found = from.find(name);
+    if (found == nullptr) return;
+    ++used;
+    if (found->dtype() == dtype_of<U> && found->shape() == shape)
+      to = found->template as<U>().clone();
+    else
+      problems += concat(problems.empty() ? "" : "; ", name, " is ", dtype_name(found->dtype()), ' ', found->shape(), " but must be ",
+                         dtype_name(dtype_of<U>), ' ', shape);
+  };
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    Tensor<double> lr = scalar<double>(groups_[i].options.lr);
+    take(concat("group.", i, ".lr"), {}, lr);
+    rates.push_back(lr.item());
+  }
+  for_each([&](NamedParameter<T>& parameter, auto&&...) {
+    State& state = loaded[next++];
+    Tensor<std::int64_t> step = scalar<std::int64_t>(0);
+    take(parameter.name + ".step", {}, step);
+    state.step = step.item();
+    for (const char* name : Rule::states) {
+      Tensor<Wide> slot;
+      take(parameter.name + '.' + name, parameter.tensor.shape(), slot);
+      if (slot.defined()) state.moments.push_back(std::move(slot));
+    }
+    if constexpr (is_narrow<T>) take(parameter.name + ".master", parameter.tensor.shape(), state.master);
+  });
+  if (used != from.size())
+    for (const auto& [name, tensor] : from)
+      if (!knows(name)) problems += concat(problems.empty() ? "" : "; ", name, " is unexpected");
+  if (!problems.empty()) fail<ArgumentError>("load_state_dict: ", problems);
+  states_ = std::move(loaded);
+  for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].options.lr = rates[i];
+}
+
+template <Scalar T, class Rule>
+void Optimizer<T, Rule>::add(const NamedParameter<T>& parameter) {
+  if (!parameter.tensor.requires_grad() || !parameter.tensor.is_leaf())
+    fail<ArgumentError>("optimizer: ", parameter.name, " of shape ", parameter.tensor.shape(), " is not a leaf that requires a gradient");
+  const Node* leaf = parameter.tensor.body()->node.get();
+  for (std::size_t i = 0; i < names_.size(); ++i)
+    if (leaves_[i] == leaf || names_[i] == parameter.name)
+      fail<ArgumentError>("optimizer: the parameter ", parameter.name, " is there twice", names_[i] == parameter.name ? "" : ", also as ",
+                          names_[i] == parameter.name ? "" : names_[i]);
+  leaves_.push_back(leaf);
+  names_.push_back(parameter.name);
+  states_.emplace_back();
+}
+
+template <Scalar T, class Rule>
+bool Optimizer<T, Rule>::knows(const std::string& name) const {
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string::npos) return false;
+  const std::string owner = name.substr(0, dot), what = name.substr(dot + 1);
+  for (std::size_t i = 0; i < groups_.size(); ++i)
+    if (owner == concat("group.", i)) return what == "lr";
+  if (std::find(names_.begin(), names_.end(), owner) == names_.end()) return false;
+  if (what == "step" || (is_narrow<T> && what == "master")) return true;
+  return std::find(Rule::states.begin(), Rule::states.end(), what) != Rule::states.end();
+}
 
 // Two groups of a module's parameters, by rank: matrices and embeddings get `options`, biases and norms (fewer than two dimensions)
 // the same without weight decay.
