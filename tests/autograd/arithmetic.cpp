@@ -74,3 +74,10 @@ TEST_CASE("views: reshape, slice, one row") {
   tests::expect_op(
       {.saved = 0}, [](const auto& x) { return x[2]; }, part(6, {3}), spread({4, 3}));
 }
+
+TEST_CASE("HP16 a one below the last place is lost when the sum is rounded") {
+  CHECK(static_cast<float>(mt::add(mt::full<mt::half>({1}, mt::half(2048.f)), 1).item()) == 2048.f);
+  CHECK(static_cast<float>(mt::add(mt::full<mt::half>({1}, mt::half(2048.f)), mt::ones<mt::half>({1})).item()) == 2048.f);
+  CHECK(static_cast<float>(mt::add(mt::full<mt::bfloat16>({1}, mt::bfloat16(256.f)), 1).item()) == 256.f);
+  CHECK(static_cast<float>(mt::add(mt::full<mt::bfloat16>({1}, mt::bfloat16(256.f)), mt::ones<mt::bfloat16>({1})).item()) == 256.f);
+}

@@ -220,7 +220,8 @@ TEST_CASE("a clone is a model of its own with the same logits") {
   CHECK(same_bits(model(tokens.inputs), copy(tokens.inputs)));
 }
 
-TEST_CASE("configurations that do not fit are refused") {
+TEST_CASE("AT09 heads that do not divide the width, and other configurations that do not fit") {
+  CHECK_THROWS_WITH(nn::MultiHeadAttention<double>({.dim = 10, .heads = 3}), "attention: 3 heads do not divide a width of 10");
   nn::GPTConfig config = small;
   config.heads = 3;
   CHECK_THROWS_WITH(nn::GPT<float>(config), "attention: 3 heads do not divide a width of 16");

@@ -48,13 +48,44 @@ TEST_CASE("what is not finite is skipped, counted, and halves the scale; good st
   CHECK(f.p.data()[0] == -1);
 }
 
-TEST_CASE("the scale stays finite in float") {
+TEST_CASE("HP20 the scale stays finite in float") {
   Fixture f;
   optim::GradScaler scaler({.scale = 0x1p127, .interval = 1});
   f.give(1);
   scaler.step(f.sgd);
   scaler.update();
   CHECK(scaler.scale() == 0x1p127);
+}
+
+TEST_CASE("HP21 two hundred infinite steps leave a scale whose gradients are neither zero nor NaN") {
+  Fixture f;
+  optim::GradScaler scaler;
+  for (int i = 0; i < 200; ++i) {
+    f.give(infinity);
+    scaler.step(f.sgd);
+    scaler.update();
+  }
+  CHECK(scaler.scale() == 0x1p-126);
+  CHECK(scaler.skipped() == 200);
+  f.p.zero_grad();
+  scaler.backward(matmul(f.p, tensor<float>({3, 3})));
+  CHECK(scaler.step(f.sgd));
+  CHECK(f.p.data()[0] == -2);
+}
+
+TEST_CASE("HP18 a gradient that half loses survives with the scale") {
+  const auto gradient_of = [](double scale) {
+    // 1e-8 x, computed in half and summed in float
+    Tensor<float> p = ones<float>({1}).set_requires_grad();
+    optim::SGD<float> sgd{std::vector<Tensor<float>>{p}, {.lr = 1}};
+    optim::GradScaler scaler({.scale = scale});
+    const auto y = p.to<half>().to<float>();
+    scaler.backward(matmul(y, full<float>({1}, 1e-8f)));
+    scaler.unscale_(sgd);
+    return static_cast<double>(p.grad().item());
+  };
+  CHECK(gradient_of(1) == 0);
+  CHECK(gradient_of(65536) == Approx(9.997165761888027e-9).epsilon(1e-12));
 }
 
 TEST_CASE("one rank's infinity is everybody's") {
@@ -77,5 +108,15 @@ TEST_CASE("a scaler's state is saved and restored; bad options are refused") {
   other.step(f.sgd);
   other.update();
   CHECK(other.scale() == 16);
-  CHECK_THROWS_AS(optim::GradScaler({.scale = 0}), ArgumentError);
+  for (double scale : {0.0, -1.0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN(), 1e300})
+    CHECK_THROWS_AS(optim::GradScaler({.scale = scale}), ArgumentError);
+  StateDict broken = scaler.state_dict();
+  StateDict infinite;
+  for (const auto& [name, tensor] : broken)
+    if (name == "scale")
+      infinite.add(name, scalar<double>(std::numeric_limits<double>::infinity()));
+    else
+      infinite.add(name, tensor);
+  CHECK_THROWS_AS(other.load_state_dict(infinite), ArgumentError);
+  CHECK(other.scale() == 16);
 }

@@ -144,8 +144,7 @@ TEST_CASE("TP-13 heads that the shards do not divide are an error with the numbe
                     Catch::Contains("3 shards do not divide 4 heads"));
 }
 
-TEST_CASE(
-    "TP-15 four all-reduces forward for two layers, and as many backward; a gather and a scatter for each under sequence parallelism") {
+TEST_CASE("TP-15 two all-reduces a layer forward, as many backward; a gather and a scatter for each under sequence parallelism") {
   const auto counts = mt::launch(2, [](mt::Communicator& comm) {
     std::vector<double> calls;
     for (bool sequence : {false, true}) {

@@ -64,6 +64,12 @@ TEST_CASE("no header asks for the compiler's instruction set: targets are explic
   check_absent(sources::headers(), R"(__(AVX|SSE|FMA|F16C|BMI|ARM_NEON|ARM_FEATURE)[A-Z0-9_]*)");
 }
 
+TEST_CASE("HP24 no header asks numeric_limits of half or bfloat16: Eigen 3.4 has the wrong epsilon and round_error") {
+  check_absent(sources::headers(), R"(numeric_limits<(half|bfloat16)>)");
+  check_absent(sources::headers(), R"(numeric_limits<[A-Z]>::(epsilon|round_error))",
+               "include/minitorch/kernels/math/log.hpp");  // float, double
+}
+
 TEST_CASE("std::min and std::max are written so that macros of these names do no harm") {
   check_absent(sources::headers(), R"((^|[^(\w])std::(min|max)\()");
   check_absent(sources::headers(), R"(([^(]|^)std::numeric_limits<.*>::(min|max)\(\))");

@@ -24,9 +24,9 @@ struct GradScalerOptions {
 class GradScaler {
  public:
   explicit GradScaler(GradScalerOptions options = {}) : options_(std::move(options)), scale_(options_.scale) {
-    if (!(options_.scale > 0) || !(options_.growth > 1) || !(options_.backoff > 0 && options_.backoff < 1) || options_.interval < 1)
-      fail<ArgumentError>("GradScaler: scale > 0, growth > 1, 0 < backoff < 1 and interval >= 1 must hold, got ", options_.scale, ", ",
-                          options_.growth, ", ", options_.backoff, " and ", options_.interval);
+    if (!usable(options_.scale) || !(options_.growth > 1) || !(options_.backoff > 0 && options_.backoff < 1) || options_.interval < 1)
+      fail<ArgumentError>("GradScaler: a scale that float holds and > 0, growth > 1, 0 < backoff < 1 and interval >= 1 must hold, got ",
+                          options_.scale, ", ", options_.growth, ", ", options_.backoff, " and ", options_.interval);
   }
 
   double scale() const { return scale_; }
@@ -67,10 +67,10 @@ class GradScaler {
     for (const Unscaled& u : unscaled_) found |= u.found;
     unscaled_.clear();
     if (found) {
-      scale_ *= options_.backoff;
+      if (usable(scale_ * options_.backoff)) scale_ *= options_.backoff;
       good_ = 0;
     } else if (++good_ == options_.interval) {
-      if (std::isfinite(static_cast<float>(scale_ * options_.growth))) scale_ *= options_.growth;
+      if (usable(scale_ * options_.growth)) scale_ *= options_.growth;
       good_ = 0;
     }
   }
@@ -84,6 +84,7 @@ class GradScaler {
   }
   void load_state_dict(const StateDict& state) {
     const double scale = state.at("scale").as<double>().item();
+    if (!usable(scale)) fail<ArgumentError>("GradScaler: a saved scale must be one that float holds and > 0, got ", scale);
     const std::int64_t good = state.at("good").as<std::int64_t>().item();
     skipped_ = state.at("skipped").as<std::int64_t>().item();
     scale_ = scale;
@@ -91,6 +92,9 @@ class GradScaler {
   }
 
  private:
+  // Whether float holds the scale and its inverse, both in full precision.
+  static bool usable(double scale) { return scale >= 0x1p-126 && scale <= 0x1p127; }
+
   struct Unscaled {
     const void* optimizer;
     bool found;
