@@ -41,6 +41,24 @@ train --steps 200 --out whole >whole.txt 2>whole.err
 check "without a terminal no carriage return or escape is written" bash -c '! cat whole.txt whole.err | grep -q $'"'"'[\r\x1b]'"'"''
 check "a pipe gets lines" grep -q '^step=200 loss=' whole.txt
 
+if command -v script >/dev/null; then  # of util-linux: a terminal
+  on_terminal() { env -u CI TERM="$1" script -qec "'$program' ${flags[*]} --steps 200 --out $2" "$2.raw" >/dev/null; }
+  # Of each line what is there in the end: what follows the last erasure, without colours.
+  seen() { sed -e 's/\r$//' -e $'s/^.*\r\x1b\\[K//' -e $'s/\x1b\\[[0-9;]*m//g' "$1.raw"; }
+  steps_of() { grep '^step=' "$1" | sed 's/ tokens_per_second=.*//'; }
+  check "a run on a terminal" on_terminal xterm terminal
+  seen terminal >terminal.txt
+  grep -o $'\r *[0-9]*%[^\r]*\x1b\\[K' terminal.raw | sed -e 's/^\r//' -e $'s/\x1b.*//' >bars.txt
+  check "draws a bar again and again" test "$(wc -l <bars.txt)" -ge 10
+  check "that fits into 80 columns and says how far, how well, how fast and how long" \
+    test "$(grep -cE '^.{1,79}$' bars.txt)/$(grep -cE '% .*[0-9]+/200 \[[0-9:]+<[0-9:]+, loss [0-9.]+, [0-9.]+ bits/char, [0-9.]+k tok/s\]' bars.txt)" = \
+    "$(wc -l <bars.txt)/$(wc -l <bars.txt)"
+  check "and always takes it away" bash -c '! grep -q "bits/char," terminal.txt'
+  check "the lines are those of a pipe" cmp <(steps_of terminal.txt) <(steps_of whole.txt)
+  on_terminal dumb dumb
+  check "a terminal that cannot erase has no bar" bash -c '! grep -q $'"'"'\x1b\\[K'"'"' dumb.raw'
+fi
+
 train --steps 200 --pause 100 --out paused >/dev/null 2>&1
 train --resume --out paused >/dev/null
 check "200 steps are 100 and 100 more, byte for byte" same_run whole paused
