@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <minitorch/comm/last_arriver.hpp>
 #include <minitorch/comm/slices.hpp>
 #include <minitorch/comm/work.hpp>
 
@@ -25,13 +26,12 @@ class Begun final : public Pending {
       if (in == 0) in = there;
       if (out == 0) out = there;
     }
-    channel.next().in = channel.to_offset(in);
-    channel.next().out = channel.to_offset(out);
+    channel.next().place = {channel.to_place(in), channel.to_place(out)};
     channel.begin([&]() -> std::uint64_t {
       const auto views = channel.views();
       for (int r = 0; r < channel.size(); ++r) {
-        const auto& line = channel.peer(r);
-        views[static_cast<std::size_t>(r)] = {channel.from_offset(line.in), channel.from_offset(line.out)};
+        const Place& place = channel.peer(r).place;
+        views[static_cast<std::size_t>(r)] = {channel.from_place(place.in), channel.from_place(place.out)};
       }
       if (detail::overlapping(call_, views)) return mismatched;
       last_arriver(channel, call_);

@@ -36,8 +36,9 @@ template <class Policy>
 struct Site {
   Gate<Policy>* gate;
   Line<Policy>* lines;  // two sets, one line a rank
-  std::byte* staging;   // two chunks a rank
-  std::int64_t chunk;   // bytes
+  std::byte* staging;   // two buffers a rank
+  std::int64_t chunk;   // bytes of a buffer for what a rank shows of its input
+  std::int64_t sums;    // bytes after it for its share of a sum
 };
 
 template <class Policy>
@@ -45,11 +46,13 @@ class Channel {
  public:
   using Clock = std::chrono::steady_clock;
 
-  Channel(const Member& member, const Site<Policy>& site, std::vector<int> members, int rank, std::uint32_t group)
+  Channel(const Member& member, const Site<Policy>& site, std::vector<int> members, int rank, std::uint32_t group,
+          std::optional<Meeting> kind = {})
       : member_(&member),
         site_(site),
         policy_(&member.world->status(member.rank), member.rank),
-        meeting_(site.gate, site.lines, rank, static_cast<int>(members.size())),
+        meeting_(site.gate, site.lines, rank, static_cast<int>(members.size()),
+                 kind.value_or(member.world->crowded ? Meeting::counted : Meeting::flags)),
         members_(std::move(members)),
         views_(members_.size()),
         rank_(rank),
@@ -81,40 +84,34 @@ class Channel {
   Line<Policy>& next() { return meeting_.next(); }
   Line<Policy>& peer(int rank) { return meeting_.peer(rank); }
 
-  // Meets the others. The last to arrive runs last() before anybody goes on; all ranks return the flags that it returns. Throws on all
-  // ranks when their calls differ, and when somebody is lost or late.
-  template <class Last>
-  std::uint64_t meet(Last&& last) {
-    begin(last);
-    return end();
+  // Meets the others and returns the flags that judge() found: see Rendezvous. Throws on all ranks when their calls differ, and when
+  // somebody is lost or late.
+  template <class Judge>
+  std::uint64_t meet(Judge&& judge) {
+    next().print = print_;
+    return wait([&](auto&& give_up) { return meeting_.meet(policy_, spins_, judge, give_up); });
   }
   void meet() {
     meet([] { return std::uint64_t{0}; });
   }
-  // The two halves of a meeting: other things may be done between them, on other channels.
-  template <class Last>
-  void begin(Last&& last) {
+  // The two halves of a counted meeting: other things may be done between them, on other channels.
+  template <class Judge>
+  void begin(Judge&& judge) {
     next().print = print_;
-    meeting_.begin(policy_, last);
+    meeting_.begin(policy_, judge);
   }
   std::uint64_t end() {
-    waiting_since_.reset();
-    const auto outcome = meeting_.end(policy_, spins_, [&] { return give_up(); });
-    if (waiting_since_.has_value()) waited_ += Clock::now() - *waiting_since_;
-    adapt(waiting_since_.has_value());
-    if (!outcome.committed) give_in();
-    if ((outcome.flags & mismatched) != 0) disagree();
-    return outcome.flags;
+    return wait([&](auto&& give_up) { return meeting_.end(policy_, spins_, give_up); });
   }
   bool over() const { return meeting_.over(); }
 
-  // Work on memory of peers. Who aborts waits for it to end before the memory can be freed.
+  // Work on memory of peers. Who leaves a failed call waits for it to end before the memory can be freed.
   template <class Body>
   void touching(Body&& body) {
     Condition& mine = status(rank_);
     mine.busy.store(1, std::memory_order_seq_cst);
     policy_.point(Point::working);
-    const bool gone = meeting_.is_aborted();
+    const bool gone = member_->world->cause.set();
     if (!gone) body();
     mine.busy.store(0, std::memory_order_release);
     policy_.point(Point::worked);
@@ -131,33 +128,49 @@ class Channel {
     }
     return address - static_cast<std::uintptr_t>(indices.first * wire_size(type));
   }
-  // Shared memory is mapped before ranks are forked, but lines hold offsets all the same.
-  std::uint64_t to_offset(std::uintptr_t origin) const {
-    return origin == 0 ? 0 : static_cast<std::uint64_t>(origin - reinterpret_cast<std::uintptr_t>(member_->region->base()));
+  // Shared memory is mapped before ranks are forked, but lines hold offsets all the same. They are odd, and may be negative.
+  std::uint64_t to_place(std::uintptr_t origin) const {
+    return origin == 0 ? 0 : static_cast<std::uint64_t>(origin - reinterpret_cast<std::uintptr_t>(member_->region->base())) << 1 | 1;
   }
-  std::uintptr_t from_offset(std::uint64_t offset) const {
-    return offset == 0 ? 0 : static_cast<std::uintptr_t>(offset) + reinterpret_cast<std::uintptr_t>(member_->region->base());
+  std::uintptr_t from_place(std::uint64_t place) const {
+    if (place == 0) return 0;
+    return static_cast<std::uintptr_t>(static_cast<std::int64_t>(place) >> 1) + reinterpret_cast<std::uintptr_t>(member_->region->base());
   }
 
   std::span<View> views() { return views_; }
 
-  // Two staging buffers a rank, used in turn. Who fills one has met the others since it was used last.
-  std::uintptr_t staging(int rank, int turn) const {
-    return reinterpret_cast<std::uintptr_t>(site_.staging + (2 * rank + turn) * site_.chunk);
-  }
-  std::uintptr_t own_staging(int turn) {
-    if (!staged_) member_->region->commit(site_.staging + 2 * rank_ * site_.chunk - member_->region->base(), 2 * site_.chunk);
+  // Two staging buffers a rank, used in turn as lines are: what is written before a meeting is read between it and the next one.
+  std::uintptr_t staging(int rank) const { return buffer(rank, meeting_.parity()); }
+  std::uintptr_t sums(int rank) const { return staging(rank) + static_cast<std::uintptr_t>(site_.chunk); }
+  std::uintptr_t next_sums() { return next_staging() + static_cast<std::uintptr_t>(site_.chunk); }
+  std::uintptr_t next_staging() {
+    const std::int64_t bytes = 2 * (site_.chunk + site_.sums);
+    if (!staged_) member_->region->commit(site_.staging + rank_ * bytes - member_->region->base(), bytes);
     staged_ = true;
-    return staging(rank_, turn);
+    return buffer(rank_, meeting_.parity() ^ 1);
   }
-  int next_turn() { return turn_ ^= 1; }
 
   std::chrono::nanoseconds take_waited() { return std::exchange(waited_, {}); }
 
  private:
   static constexpr std::uint32_t few_spins = 60, many_spins = 20000, probe_spins = 4000;
 
+  std::uintptr_t buffer(int rank, int parity) const {
+    return reinterpret_cast<std::uintptr_t>(site_.staging + (2 * rank + parity) * (site_.chunk + site_.sums));
+  }
+
   Condition& status(int rank) const { return member_->world->status(members_[static_cast<std::size_t>(rank)]); }
+
+  template <class Meet>
+  std::uint64_t wait(Meet&& meet) {
+    waiting_since_.reset();
+    const auto outcome = meet([this] { return give_up(); });
+    if (waiting_since_.has_value()) waited_ += Clock::now() - *waiting_since_;
+    adapt(waiting_since_.has_value());
+    if (!outcome.committed) give_in();
+    if ((outcome.flags & mismatched) != 0) disagree();
+    return outcome.flags;
+  }
 
   void adapt(bool slept) {
     if (crowded()) return;
@@ -207,6 +220,7 @@ class Channel {
   // Throws what every survivor throws after an abort, when no peer touches this rank's memory any more.
   [[noreturn]] void give_in() {
     meeting_.abort(policy_);
+    policy_.point(Point::leaving);
     const auto until = Clock::now() + std::chrono::seconds(2);
     for (int r = 0; r < size(); ++r) {
       const Condition& other = status(r);
@@ -246,7 +260,6 @@ class Channel {
   std::chrono::nanoseconds deadline_{0}, waited_{0};
   std::optional<Clock::time_point> waiting_since_;
   std::uint32_t spins_, sleeps_ = 0;
-  int turn_ = 0;
   bool staged_ = false;
 };
 

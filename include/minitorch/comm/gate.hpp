@@ -7,12 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <minitorch/comm/point.hpp>
+
 namespace minitorch::comm {
-
-// Where fault injection and tests may step in.
-enum class Point : std::uint8_t { entered, announced, arrived, checked, committed, sleeping, woken, working, worked, leaving };
-
-inline constexpr int point_count = 10;
 
 // Flags beside the epoch in the control word.
 inline constexpr std::uint64_t mismatched = 1;  // the committed operation did nothing: ranks called different ones
@@ -69,9 +66,11 @@ class Gate {
     }
     for (;;) {
       if (give_up()) return abort(policy, from);
+      policy.point(Point::sleeping);
       sleepers_.fetch_add(1, std::memory_order_seq_cst);
       if (control_.load(std::memory_order_seq_cst) == from) policy.sleep(control_, from);
       sleepers_.fetch_sub(1, std::memory_order_relaxed);
+      policy.point(Point::woken);
       const std::uint64_t now = control_.load(std::memory_order_acquire);
       if (now != from) return now;
     }

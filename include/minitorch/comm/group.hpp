@@ -7,9 +7,9 @@
 
 #include <minitorch/comm/begun.hpp>
 #include <minitorch/comm/communicator.hpp>
+#include <minitorch/comm/large.hpp>
 #include <minitorch/comm/layout.hpp>
 #include <minitorch/comm/one_shot.hpp>
-#include <minitorch/comm/slices.hpp>
 
 namespace minitorch::comm {
 
@@ -50,7 +50,8 @@ class Group final : public Communicator {
     Slot& slot = slots_[static_cast<std::size_t>(k)];
     settle(slot);
     if (slot.channel == nullptr)
-      slot.channel = std::make_unique<Channel<Policy>>(channel_.member(), layout_.slot(base_, k), channel_.members(), rank(), id_);
+      slot.channel =
+          std::make_unique<Channel<Policy>>(channel_.member(), layout_.slot(base_, k), channel_.members(), rank(), id_, Meeting::counted);
     Counter& counter = counters_[call.verb];
     ++counter.calls;
     counter.bytes += call.count * wire_size(call.type);
@@ -86,7 +87,7 @@ class Group final : public Communicator {
     slot.pending.reset();
   }
 
-  static constexpr std::int64_t one_shot_bytes = 4096;
+  static constexpr std::int64_t one_shot_bytes = 1024;
 
   // The algorithm depends on what is the same on all ranks: the size.
   void run_on(Channel<Policy>& channel, const Call& call) {
@@ -95,13 +96,11 @@ class Group final : public Communicator {
     Counter& counter = counters_[call.verb];
     ++counter.calls;
     counter.bytes += bytes;
-    if (bytes <= inline_bytes) {
-      one_shot(channel, call, reinterpret_cast<std::uintptr_t>(channel.next().payload));
-    } else if (bytes <= one_shot_bytes) {
-      one_shot(channel, call, channel.own_staging(channel.next_turn()));
+    if (bytes <= one_shot_bytes) {
+      one_shot(channel, call);
     } else {
       const auto began = std::chrono::steady_clock::now();
-      Slices(channel, call).run();
+      Large(channel, call).run();
       counter.moving += std::chrono::steady_clock::now() - began;
     }
     const auto waited = channel.take_waited();

@@ -7,7 +7,7 @@
 namespace minitorch::comm {
 
 // Up to this size one rank working is better than waking all, who would then wait for each other a second time.
-inline constexpr std::int64_t last_arriver_bytes = std::int64_t{1} << 20;
+inline constexpr std::int64_t last_arriver_bytes = std::int64_t{1} << 18;
 
 // Runs inside the meeting, on views that reach every input and output.
 template <class Policy>

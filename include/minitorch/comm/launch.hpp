@@ -48,7 +48,7 @@ std::vector<std::string> launch_encoded(const LaunchOptions& options, int ranks,
   const Region region(plan.bytes());
   region.commit(0, plan.group_at() + Layout<Policy>(ranks).control_bytes());
   World* const world = World::create(region.base(), ranks);
-  const int processors = os::processors();
+  const int processors = Policy::processors();
   world->crowded = ranks > processors;
   Layout<Policy>(ranks).create(region.base() + plan.group_at(), options.first_epoch);
   const Stage<Policy> stage{options, plan, region, world, body, thread_state, processors};

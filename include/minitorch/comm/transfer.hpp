@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstring>
 #include <span>
 #include <vector>
@@ -19,12 +18,48 @@ struct View {
 
 namespace detail {
 
+// Some values, on the stack as long as they are few.
+template <class T>
+class Several {
+ public:
+  explicit Several(std::size_t count) {
+    if (count > few) many_.resize(count), data_ = many_.data();
+  }
+  Several(const Several&) = delete;
+  T* data() { return data_; }
+  T& operator[](std::size_t i) { return data_[i]; }
+
+ private:
+  static constexpr std::size_t few = 64;
+  T few_[few];
+  std::vector<T> many_;
+  T* data_ = few_;
+};
+
 inline void copy(std::uintptr_t to, std::uintptr_t from, std::int64_t bytes) {
   if (to != from && bytes > 0)
     std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), static_cast<std::size_t>(bytes));
 }
 
+// The address of index 0 when index `index` lies at `address`.
+inline std::uintptr_t origin(std::uintptr_t address, std::int64_t index, std::int64_t size) {
+  return address - static_cast<std::uintptr_t>(index * size);
+}
+
 }  // namespace detail
+
+// Reduces the indices in `range` into every view of `outs`.
+inline void reduce(const Call& call, std::span<const View> views, Range range, std::span<const std::uintptr_t> outs) {
+  const auto bytes = [&](std::int64_t index) { return static_cast<std::uintptr_t>(index * wire_size(call.type)); };
+  detail::Several<const void*> sources(views.size());
+  for (std::size_t r = 0; r < views.size(); ++r) sources[r] = reinterpret_cast<const void*>(views[r].in);
+  detail::Several<void*> to(outs.size());
+  for (std::int64_t i = range.first; i < range.last; i += tree_block) {
+    for (std::size_t k = 0; k < outs.size(); ++k) to[k] = reinterpret_cast<void*>(outs[k] + bytes(i));
+    combine(call.reduction, call.type, sources.data(), static_cast<int>(views.size()), i, (std::min)(tree_block, range.last - i), to.data(),
+            static_cast<int>(outs.size()));
+  }
+}
 
 // The ranks that receive index `range.first` and with it the whole range, which lies in one piece when pieces matter.
 struct Receivers {
@@ -51,17 +86,9 @@ inline void transfer(const Call& call, std::span<const View> views, Range range,
         if (!call.takes(r, ranks).empty()) detail::copy(at(view(r).out, indices.first), source, indices.size() * size);
       return;
     }
-    std::array<const void*, 64> few;
-    std::vector<const void*> many;
-    const void** sources = few.data();
-    if (ranks > static_cast<int>(few.size())) many.resize(static_cast<std::size_t>(ranks)), sources = many.data();
-    for (int r = 0; r < ranks; ++r) sources[r] = reinterpret_cast<const void*>(view(r).in);
-    for (std::int64_t i = indices.first; i < indices.last; i += tree_block) {
-      const std::int64_t block = (std::min)(tree_block, indices.last - i);
-      const std::uintptr_t result = at(view(who.first).out, i);
-      combine(call.reduction, call.type, sources, ranks, i, block, reinterpret_cast<void*>(result));
-      for (int r = who.first + 1; r < who.last; ++r) detail::copy(at(view(r).out, i), result, block * size);
-    }
+    detail::Several<std::uintptr_t> outs(static_cast<std::size_t>(who.last - who.first));
+    for (int r = who.first; r < who.last; ++r) outs[static_cast<std::size_t>(r - who.first)] = view(r).out;
+    reduce(call, views, indices, {outs.data(), static_cast<std::size_t>(who.last - who.first)});
   };
 
   if (from(call.verb) != From::owner && comm::to(call.verb) != To::owner) return part(range, 0);

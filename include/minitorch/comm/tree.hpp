@@ -127,9 +127,33 @@ void wrapping_sum(const void* const* sources, int n, std::int64_t at, std::int64
 
 }  // namespace detail
 
-// out[i] = the reduction of sources[0 .. n)[at + i] for i < size <= tree_block. `out` may be one of the sources at `at`.
-// An element's bits depend on its n values alone. Integers wrap around.
-inline void combine(Reduction reduction, WireType type, const void* const* sources, int n, std::int64_t at, std::int64_t size, void* out) {
+namespace detail {
+
+// The sum of two or four ranks, written to all of them at once.
+template <class T>
+void sum_for_all(const void* const* sources, int n, std::int64_t at, std::int64_t size, void* const* outs) {
+  const auto in = [&](int k) { return static_cast<const T*>(sources[k]) + at; };
+  const auto out = [&](int k) { return static_cast<T*>(outs[k]); };
+  if (n == 2)
+    kernels::map(
+        size,
+        [](const auto& a, const auto& b) {
+          const auto sum = a + b;
+          return std::tuple(sum, sum);
+        },
+        std::tuple(out(0), out(1)), in(0), in(1));
+  else
+    kernels::map(
+        size,
+        [](const auto& a, const auto& b, const auto& c, const auto& d) {
+          const auto sum = (a + b) + (c + d);
+          return std::tuple(sum, sum, sum, sum);
+        },
+        std::tuple(out(0), out(1), out(2), out(3)), in(0), in(1), in(2), in(3));
+}
+
+inline void combine_one(Reduction reduction, WireType type, const void* const* sources, int n, std::int64_t at, std::int64_t size,
+                        void* out) {
   if (reduction == Reduction::bit_and || reduction == Reduction::bit_or) {  // whatever the type, bytes
     const std::int64_t bytes = wire_size(type);
     for (std::int64_t done = 0; done < size * bytes; done += tree_block) {
@@ -171,6 +195,26 @@ inline void combine(Reduction reduction, WireType type, const void* const* sourc
       return sums ? detail::wrapping_sum<std::uint8_t>(sources, n, at, size, out)
                   : detail::extreme<std::uint8_t>(largest, sources, n, at, size, out);
   }
+}
+
+}  // namespace detail
+
+// outs[k][i] = the reduction of sources[0 .. n)[at + i] for i < size <= tree_block and k < m. An output may be one of the sources at `at`.
+// An element's bits depend on its n values alone. Integers wrap around.
+inline void combine(Reduction reduction, WireType type, const void* const* sources, int n, std::int64_t at, std::int64_t size,
+                    void* const* outs, int m) {
+  if (reduction == Reduction::sum && n == m && (n == 2 || n == 4)) {
+    switch (type) {
+      case WireType::f64: return detail::sum_for_all<double>(sources, n, at, size, outs);
+      case WireType::f32: return detail::sum_for_all<float>(sources, n, at, size, outs);
+      case WireType::f16: return detail::sum_for_all<half>(sources, n, at, size, outs);
+      case WireType::bf16: return detail::sum_for_all<bfloat16>(sources, n, at, size, outs);
+      default: break;
+    }
+  }
+  detail::combine_one(reduction, type, sources, n, at, size, outs[0]);
+  for (int k = 1; k < m; ++k)
+    if (outs[k] != outs[0]) std::memcpy(outs[k], outs[0], static_cast<std::size_t>(size * wire_size(type)));
 }
 
 }  // namespace minitorch::comm

@@ -46,12 +46,13 @@ struct Cause {
   ErrorClass error = ErrorClass::other;
   char text[2048] = "";
 
-  bool set() const { return claimed.load(std::memory_order_relaxed) != 0; }
+  // In one order with Condition::busy: a rank says that it is busy before it asks, and who leaves asks before it looks for busy ranks.
+  bool set() const { return claimed.load(std::memory_order_seq_cst) != 0; }
 
   // Returns false when there was one already.
   bool claim(std::uint32_t who, Failure why, int of, ErrorClass which, std::string_view what) {
     std::uint32_t nobody = 0;
-    if (!claimed.compare_exchange_strong(nobody, who, std::memory_order_acq_rel)) return false;
+    if (!claimed.compare_exchange_strong(nobody, who, std::memory_order_seq_cst)) return false;
     write(why, of, which, what);
     return true;
   }
@@ -69,7 +70,6 @@ struct Cause {
 struct alignas(128) World {
   std::int32_t ranks = 0;
   bool crowded = false;  // more ranks than processors: spinning only delays those who are waited for
-  std::chrono::nanoseconds deadline{0};
   Cause cause;
 
   Condition& status(int rank) { return reinterpret_cast<Condition*>(this + 1)[rank]; }
@@ -101,6 +101,9 @@ struct Native {
 
   Condition* condition;
   int rank;
+
+  // Those that ranks may run on.
+  static int processors() { return os::processors(); }
 
   // How long a sleep lasts before its sleeper looks around.
   static constexpr std::chrono::nanoseconds slice = std::chrono::milliseconds(50);
