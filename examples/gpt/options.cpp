@@ -41,7 +41,7 @@ void TrainOptions::flags(support::Program& program) {
   program.flag("--eval-every", eval_every, "Steps between validations, samples and saves", 1, 1000000000);
   program.flag("--pause", pause, "Save and leave after this step, to be resumed; 0 never", 0, 1000000000);
   program.flag("--sample", sample, "Characters of the sample at the end", 0, 1000000);
-  program.flag("--prompt", prompt, "What samples start from");
+  program.flag("--prompt", prompt, "What samples start from; a new line by default, or the first character of a text without one");
   program.flag("--no-progress", no_progress, "No bar, also on a terminal");
 }
 

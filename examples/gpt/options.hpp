@@ -14,7 +14,7 @@ namespace examples {
 namespace mt = minitorch;
 
 struct TrainOptions {
-  std::string text, dtype = "float32", recompute = "none", out, model, prompt = "\n";
+  std::string text, dtype = "float32", recompute = "none", out, model, prompt;
   std::int64_t layers = 2, dim = 192, heads = 4, context = 64, batch = 16, steps = 3200, eval_every = 400, sample = 400, pause = 0;
   std::int64_t seed = 1;
   int ranks = 0, dp = 0, tp = 0, virtual_shards = 0;

@@ -80,6 +80,12 @@ TrainSetup prepare(TrainOptions o, bool keep_steps) {
     return {{vocabulary.size(), o.context, o.layers, o.dim, o.heads, 0, 0, o.dropout}, std::move(vocabulary)};
   }();
   o.settle(description.config);
+  if (o.prompt.empty()) o.prompt = corpus.training.find('\n') != std::string::npos ? "\n" : corpus.training.substr(0, 1);
+  try {
+    description.vocabulary.encode(o.prompt);
+  } catch (const mt::ArgumentError& error) {  // now rather than after the training
+    throw Exit(1, fmt::format("--prompt: {}", error.what()));
+  }
   const auto training = description.vocabulary.encode(corpus.training), validation = description.vocabulary.encode(corpus.validation);
   if (training.numel() <= description.config.context || validation.numel() <= description.config.context)
     mt::fail<mt::ArgumentError>("text: parts of ", training.numel(), " and ", validation.numel(),

@@ -70,7 +70,9 @@ struct Program::Parser {
   // Of several values the last counts.
   template <class T>
   CLI::Option* add(const std::string& name, T& value, const std::string& help) {
-    return app.add_option(name, value, fmt::format("{} (default {})", help, value))->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    const std::string initial = fmt::format("{}", value);
+    return app.add_option(name, value, initial.empty() ? help : fmt::format("{} (default {})", help, initial))
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   }
   template <class T>
   void add(const std::string& name, T& value, const std::string& help, T least, T most) {
@@ -111,7 +113,10 @@ void Program::flag(const std::string& name, std::string& value, const std::strin
 void Program::flag(const std::string& name, bool& value, const std::string& help) { parser_->app.add_flag(name, value, help); }
 
 void Program::flag(const std::string& name, std::string& value, const std::string& help, const std::vector<std::string>& choices) {
-  parser_->app.add_option(name, value, help)->check(CLI::IsMember(choices))->capture_default_str();
+  parser_->app.add_option(name, value, help)
+      ->check(CLI::IsMember(choices))
+      ->capture_default_str()
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 bool Program::given(const std::string& name) const { return parser_->app.count(name) > 0; }
 bool Program::json() const { return parser_->json; }

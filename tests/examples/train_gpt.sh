@@ -155,10 +155,16 @@ refused 2 "--virtual-shards 2 must be a power of two that --dp 4 and --tp 1 divi
 refused 2 "does not divide --context 18" --tp 4 --sequence-parallel --context 18 --text world
 refused 1 "No such file" --text missing.txt --out none
 refused 1 "is empty" --text empty.txt --out none
+refused 1 "--prompt: vocabulary: there is no character with code 65" --text world --steps 10 --prompt A --out none
+check "what is refused leaves nothing behind" test ! -e none
 refused 1 "too short for a context" --text short.txt --out none
 refused 1 "already holds a run" --text world --out whole
 refused 1 "there is no such run" --resume --out nowhere
 refused 1 "torn.safetensors" --text world --model torn.safetensors --steps 0
 refused 1 "the loss is" --text world --layers 1 --dim 16 --heads 2 --context 16 --batch 4 --lr 1e30 --steps 500 --dtype float32 --out diverged --seed 3
 check "--json prints one object" bash -c '"$1" --text world --model whole/model.safetensors --steps 0 --json 2>/dev/null | python3 -c "import json, sys; json.load(sys.stdin)"' _ "$program"
+printf 'one line without an end, %.0s' $(seq 120) >line.txt
+check "a text of one line, with the last of two values" test "$(status_of train --text line.txt --dtype float64 --dtype float32 --steps 10 --out line)" = 0
+mkdir sealed && chmod a-w sealed
+[ -w sealed ] || refused 1 "run: sealed/run" --text world --out sealed/run
 exit "$failures"
