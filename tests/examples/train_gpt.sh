@@ -138,6 +138,18 @@ kill -INT "$pid"
 check "a second SIGINT ends at once with 130" ended_with 130
 check "and leaves no rank behind" bash -c 'for i in $(seq 50); do pgrep -f -- "[-]-out hasty" >/dev/null || exit 0; sleep 0.1; done; exit 1'
 
+# The precision of products changes a run by less than 0.03 bits per character.
+validation_of() {
+  "$program" --text world --layers 2 --dim 32 --heads 2 --context 32 --batch 8 --steps 300 --eval-every 300 --sample 0 --json \
+    --dtype "$1" --out "precision-$1" 2>/dev/null | tr -d ' \n' | sed 's/.*"validation":{"value":\([0-9.]*\).*/\1/'
+}
+float=$(validation_of float32)
+check "300 steps learn: $float bits per character" awk -v bits="$float" 'BEGIN { exit !(bits > 1 && bits < 2.6) }'
+for dtype in bfloat16 float16; do
+  narrow=$(validation_of "$dtype")
+  check "300 steps in $dtype end within 0.03 bits of float: $narrow" awk -v a="$narrow" -v b="$float" 'BEGIN { exit !(a - b < 0.03 && b - a < 0.03) }'
+done
+
 refused() {  # refused STATUS MESSAGE FLAG...
   local expected=$1 message=$2
   shift 2
