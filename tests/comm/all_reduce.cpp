@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "tests/comm/ranks.hpp"
 
+#include <thread>
+
 #include "tests/catch.hpp"
 
 using namespace ranks;
@@ -57,7 +59,9 @@ void check(mt::Communicator& comm, std::size_t count, mt::Reduction reduction) {
   hold(mixed.data(), "mixed");
 }
 
-const std::size_t sizes[] = {0, 1, 2, 8, 9, 16, 17, 31, 32, 33, 511, 512, 513, 1023, 1024, 1025, 2047, 2049, 4096, 4097, 33333, 1000003};
+// Around the boundaries of the algorithms in floats: 80 bytes, 1 KiB, 256 KiB, a chunk of three and of two ranks.
+const std::size_t sizes[] = {0,    1,    2,     8,     9,     19,    20,    21,    31,    32,     33,     255,    256,    257,
+                             1023, 2049, 33333, 65535, 65536, 65537, 87039, 87040, 87041, 131071, 131072, 131073, 1000003};
 
 }  // namespace
 
@@ -83,6 +87,26 @@ TEST_CASE("the sum of ranks has the bits of the tree over them for every type, s
             check<mt::half>(comm, count, reduction);
             check<mt::bfloat16>(comm, count, reduction);
           }
+        }
+      });
+}
+
+TEST_CASE("the bits of a sum do not depend on who comes when: a hundred rounds with random delays", "[comm]") {
+  for (mt::Backend backend : backends())
+    for (int n : {2, 3})
+      mt::launch({.backend = backend, .deadline = 60s}, n, [](mt::Communicator& comm) {
+        std::minstd_rand random(static_cast<unsigned>(comm.rank()) + 1);
+        for (std::size_t round = 0; round < 100; ++round) {
+          const std::size_t count = std::array<std::size_t, 4>{7, 200, 5000, 90000}[round % 4];
+          const std::vector<float> right = expected<float>(count, comm.size(), mt::Reduction::sum);
+          std::vector<float> x = values<float>(count, static_cast<unsigned>(comm.rank()));
+          std::pmr::vector<float> shared(x.begin(), x.end(), comm.memory());
+          const auto late = [&] { std::this_thread::sleep_for(std::chrono::microseconds(random() % 300)); };
+          late();
+          comm.all_reduce(x);
+          late();
+          comm.all_reduce(shared);
+          require(same_bits(x.data(), right.data(), count) && same_bits(shared.data(), right.data(), count), "other bits");
         }
       });
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "tests/comm/ranks.hpp"
 
+#include <fstream>
+
 #include <minitorch/comm/mesh.hpp>
 #include <minitorch/comm/self.hpp>
 
@@ -106,6 +108,33 @@ TEST_CASE("C-03 a rank alone needs no launch") {
   CHECK(mt::Mesh(comm, {{"data", 1}})["data"].size() == 1);
   CHECK_THROWS_AS(comm.broadcast(x, 1), mt::ArgumentError);
   CHECK_THROWS_AS(comm.send(x, 0), mt::ArgumentError);
+}
+
+TEST_CASE("index 0 of a piece may lie, if it existed, where shared memory begins or before") {
+  mt::launch({.arena = 16 << 20}, 2, [](mt::Communicator& comm) {
+    const auto group = comm.split(0, -comm.rank());  // its rank 1 has the lower arena
+    std::pmr::vector<std::byte> last(5000, std::byte{7}, comm.memory());
+    std::int64_t distance = 0;  // of `last` from the beginning of the shared mapping
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+      unsigned long from = 0, to = 0;
+      std::sscanf(line.c_str(), "%lx-%lx", &from, &to);
+      const auto address = reinterpret_cast<std::uintptr_t>(last.data());
+      if (from <= address && address < to) distance = static_cast<std::int64_t>(address - from);
+    }
+    std::array<std::int64_t, 1> first{distance};
+    group->broadcast(first, 1);
+    require(first[0] > 0, "the mapping");
+    for (std::int64_t before : {-2, -1, 0, 1, 2}) {
+      const std::vector<std::int64_t> counts{first[0] + before, 5000};
+      const std::vector<std::byte> large(group->rank() == 0 ? static_cast<std::size_t>(counts[0]) : 0, std::byte{3});
+      std::vector<std::byte> all(static_cast<std::size_t>(counts[0] + counts[1]));
+      group->rank() == 0 ? group->all_gather(large, all, counts) : group->all_gather(last, all, counts);
+      require(all[static_cast<std::size_t>(counts[0]) - 1] == std::byte{3} && all[static_cast<std::size_t>(counts[0])] == std::byte{7} &&
+                  all.back() == std::byte{7},
+              "a piece");
+    }
+  });
 }
 
 TEST_CASE("one rank sends, another receives, others do what they want") {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "tests/comm/ranks.hpp"
 
+#include <thread>
+
 #include "tests/catch.hpp"
 
 using namespace ranks;
@@ -45,6 +47,64 @@ TEST_CASE("P-01 an exception of one rank is what the parent throws, with its cla
       CHECK(Traces() == before);
       CHECK(Traces::no_children());
     }
+}
+
+TEST_CASE("after an abort every communicator of the launch throws, whatever is called", "[comm]") {
+  auto* const refused =
+      static_cast<std::atomic<int>*>(mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  for (mt::Backend backend : backends()) {
+    *refused = 0;
+    CHECK_THROWS_WITH(mt::launch({.backend = backend}, 3,
+                                 [&](mt::Communicator& comm) {
+                                   const auto group = comm.split(comm.rank() == 2 ? 1 : 0);
+                                   if (comm.rank() == 1) throw mt::ShapeError("first");
+                                   std::vector<float> x(5000);
+                                   const auto lost = [&](auto&& call) {
+                                     try {
+                                       call();
+                                     } catch (const mt::PeerLost&) {
+                                       ++*refused;
+                                     }
+                                   };
+                                   lost([&] { comm.barrier(); });
+                                   lost([&] { comm.all_reduce(x); });
+                                   lost([&] { comm.start_all_reduce(x).wait(); });
+                                   lost([&] { comm.split(0); });
+                                   lost([&] { group->barrier(); });
+                                 }),
+                      "launch: rank 1: first");
+    CHECK(*refused == 10);
+  }
+  munmap(refused, sizeof(std::atomic<int>));
+}
+
+TEST_CASE("a deadline of zero waits for ever, as debuggers need it", "[comm]") {
+  for (mt::Backend backend : backends())
+    mt::launch({.backend = backend, .deadline = 0s}, 2, [](mt::Communicator& comm) {
+      if (comm.rank() == 1) std::this_thread::sleep_for(150ms);  // some slices of sleep
+      comm.barrier();
+    });
+}
+
+TEST_CASE("ranks are pinned in turn and share the processors among their threads", "[comm]") {
+  const int processors = mt::comm::os::processors();
+  const auto pinned = mt::launch({.pin = true}, processors + 1, [](mt::Communicator&) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    sched_getaffinity(0, sizeof set, &set);
+    int first = 0;
+    while (!CPU_ISSET(static_cast<std::size_t>(first), &set)) ++first;
+    return std::vector<int>{CPU_COUNT(&set), first};
+  });
+  for (const auto& p : pinned) CHECK(p[0] == 1);
+  CHECK(pinned.front() == pinned.back());
+  if (processors > 1) CHECK(pinned[0][1] != pinned[1][1]);
+  mt::set_num_threads(3);
+  if (mt::num_threads() != 3) return;  // built without OpenMP
+  CHECK(mt::launch({}, 1, [](mt::Communicator&) { return mt::num_threads(); })[0] == processors);
+  CHECK(mt::launch({}, processors + 1, [](mt::Communicator&) { return mt::num_threads(); })[0] == 1);
+  CHECK(mt::launch({.threads = 3}, 1, [](mt::Communicator&) { return mt::num_threads(); })[0] == 3);
+  mt::set_num_threads(processors);
 }
 
 TEST_CASE("P-02 a rank that is killed, aborts or exits is named with its last call", "[comm]") {
