@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <examples/gpt/loop.hpp>
+#include <examples/support/measure.hpp>
 #include <examples/support/output.hpp>
 #include <minitorch/io/log.hpp>
 #include <minitorch/optim/schedule.hpp>
@@ -50,9 +51,13 @@ class Loop {
   Outcome run() {
     const std::int64_t warm_up = (std::min<std::int64_t>)(100, o_.steps / 10), context = setup_.description.config.context;
     const auto schedule = mt::optim::warm_up(warm_up, mt::optim::cosine(o_.lr, o_.steps - warm_up, o_.lr / 10));
+    const std::int64_t resident = support::peak_resident_bytes();
+    std::vector<double> seconds;
     for (out_.step = setup_.from; out_.step < o_.steps && !out_.paused;) {
       const double lr = schedule(out_.step);
+      const support::Stopwatch watch;
       const Trainer::Step step = trainer_->step(out_.step, lr);
+      seconds.push_back(watch.seconds());
       check(step, lr);
       ++out_.step;
       out_.skipped += step.taken ? 0 : 1;
@@ -72,7 +77,11 @@ class Loop {
       if (look || out_.paused) save();
       if (over) break;
     }
+    std::ranges::sort(seconds);
+    out_.step_seconds = seconds[seconds.size() / 2];
+    out_.saved_bytes = trainer_->saved_bytes();
     out_.peak_bytes = mt::peak_bytes();
+    out_.resident_bytes = support::peak_resident_bytes() - resident;
     out_.operations_again = static_cast<std::int64_t>(mt::autograd_state.recomputed);
     return out_;
   }

@@ -12,8 +12,8 @@ namespace examples {
 // What a rank's training came to.
 struct Outcome {
   std::int64_t step;  // done in all
-  std::int64_t skipped, peak_bytes, operations_again;
-  double first_loss, last_loss, tokens_per_second;
+  std::int64_t skipped, saved_bytes, peak_bytes, resident_bytes, operations_again;
+  double first_loss, last_loss, tokens_per_second, step_seconds;
   int signal;   // that ended it, or 0
   bool paused;  // it is to be continued
 };

@@ -26,7 +26,10 @@ const support::Part train_part{"run",
                                 {"last_loss", "loss of the last step, in nats"},
                                 {"validation", "bits per character of the validation text"},
                                 {"tokens_per_second", "characters trained on a second"},
+                                {"step_seconds", "seconds of a step, the median"},
+                                {"saved_bytes", "what a rank's forward pass keeps for backward, beside parameters"},
                                 {"peak_bytes", "most bytes in tensors at one time, of a rank"},
+                                {"resident_bytes", "growth of a rank's resident memory in training"},
                                 {"operations_again", "operations that backward passes ran again"},
                                 {"sample", "what the model writes"},
                                 {"out", "where it is saved"}}};
@@ -115,9 +118,9 @@ Outcome trained(const TrainSetup& setup, bool json) {
       outcome = train_rank(setup, alone, signals, json);
     } else {
       for (const Outcome& rank : mt::launch(o.ranks, [&](mt::Communicator& world) { return train_rank(setup, world, signals, json); })) {
-        const std::int64_t most = std::max(rank.peak_bytes, outcome.peak_bytes);
         if (outcome.step == 0) outcome = rank;
-        outcome.peak_bytes = most;
+        for (const auto most : {&Outcome::saved_bytes, &Outcome::peak_bytes, &Outcome::resident_bytes})
+          outcome.*most = std::max(outcome.*most, rank.*most);
       }
     }
   } catch (const mt::PeerLost& lost) {
@@ -158,7 +161,10 @@ void train_gpt(support::Report& report, TrainOptions options, const RunWishes& w
     report.show("first_loss", outcome->first_loss);
     report.show("last_loss", outcome->last_loss);
     report.show("tokens_per_second", std::round(outcome->tokens_per_second));
+    report.show("step_seconds", outcome->step_seconds);
+    report.show("saved_bytes", outcome->saved_bytes);
     report.show("peak_bytes", outcome->peak_bytes);
+    report.show("resident_bytes", outcome->resident_bytes);
     report.show("operations_again", outcome->operations_again);
   }
   report.show("validation", reader->bits_per_character((std::max<std::int64_t>)(64, 100000 / config.context)));

@@ -44,6 +44,8 @@ class Trainer {
   };
   virtual ~Trainer() = default;
   virtual Step step(std::int64_t done, double lr) = 0;
+  // What the first forward pass has kept for its backward pass, beside parameters.
+  virtual std::int64_t saved_bytes() const = 0;
   virtual std::unique_ptr<Reader> reader() = 0;
   // The files of a checkpoint: whole, so that any number of ranks can continue.
   virtual mt::train::RunDirectory::Files files() = 0;

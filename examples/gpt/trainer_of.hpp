@@ -78,7 +78,7 @@ class TrainerOf final : public Trainer {
       const auto [first, last] = mp::partition(o_.batch, samples.shards(), samples.shard(local));
       const mt::Scoped<&mt::ThreadState::batch> place({.first = first, .local = last - first, .total = o_.batch});
       mt::thread_state.next_stream = static_cast<std::uint64_t>(done + 1) << 20;  // random numbers belong to their step
-      const auto mean = model_.loss(batch.inputs.slice(first, last), batch.targets.slice(first, last)).local();
+      const auto mean = loss_of(batch.inputs.slice(first, last), batch.targets.slice(first, last));
       const double count = static_cast<double>((last - first) * context());
       data_.backward(mt::mul(mean, static_cast<mt::compute_t<C>>(count * scale)), count, local + 1 == samples.local_shards());
     }
@@ -95,6 +95,8 @@ class TrainerOf final : public Trainer {
     return {loss, norm, taken};
   }
 
+  std::int64_t saved_bytes() const override { return saved_bytes_; }
+
   std::unique_ptr<Reader> reader() override { return std::make_unique<ReaderOf<T, C>>(setup_, mp::whole_state_dict(model_, slices_)); }
 
   mt::train::RunDirectory::Files files() override {
@@ -107,6 +109,15 @@ class TrainerOf final : public Trainer {
 
  private:
   std::int64_t context() const { return model_.config.context; }
+
+  mt::Tensor<mt::compute_t<C>> loss_of(const mt::Tensor<std::int64_t>& inputs, const mt::Tensor<std::int64_t>& targets) {
+    if (saved_bytes_ >= 0) return model_.loss(inputs, targets).local();
+    const mt::SavedMeter meter;
+    const auto loss = model_.loss(inputs, targets).local();
+    const auto parameters = mt::nn::parameters<T>(model_);
+    saved_bytes_ = meter.bytes(std::vector<mt::AnyTensor>(parameters.begin(), parameters.end()));
+    return loss;
+  }
 
   mp::ParallelGPT<T, C> started() {
     mt::manual_seed(static_cast<std::uint64_t>(o_.seed));
@@ -135,6 +146,7 @@ class TrainerOf final : public Trainer {
   mp::DataParallel<T> data_;
   mt::optim::AdamW<T> optimizer_;
   std::optional<mt::optim::GradScaler> scaler_;
+  std::int64_t saved_bytes_ = -1;
 };
 
 template <mt::Scalar T, mt::Scalar C>

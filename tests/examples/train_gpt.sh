@@ -65,6 +65,15 @@ check "200 steps are 100 and 100 more, byte for byte" same_run whole paused
 OMP_NUM_THREADS=2 train --steps 200 --out two >/dev/null
 check "one thread or two, the same bytes" same_run whole two
 
+number() { tr -d ' \n' <"$1" | grep -o "\"$2\":{\"value\":[0-9]*" | grep -o '[0-9]*$'; }
+for mode in none full products; do train --steps 20 --layers 2 --recompute $mode --out "recompute_$mode" --json >"$mode.json" 2>/dev/null; done
+check "--recompute full trains to the same bytes" cmp recompute_none/model.safetensors recompute_full/model.safetensors
+check "--recompute products trains to the same bytes" cmp recompute_none/model.safetensors recompute_products/model.safetensors
+check "saving less than products, which save less than everything" \
+  test "$(number full.json saved_bytes)" -lt "$(number products.json saved_bytes)" -a "$(number products.json saved_bytes)" -lt "$(number none.json saved_bytes)"
+check "running most again in full, nothing in none" \
+  test "$(number full.json operations_again)" -gt "$(number products.json operations_again)" -a "$(number none.json operations_again)" -eq 0
+
 start signalled
 kill -TERM "$pid"
 check "SIGTERM ends with 143" ended_with 143
