@@ -125,10 +125,6 @@ void wrapping_sum(const void* const* sources, int n, std::int64_t at, std::int64
   fold<T, T>(sources, n, at, size, to, [](const auto& a, const auto& b) { return a + b; });
 }
 
-}  // namespace detail
-
-namespace detail {
-
 // The sum of two or four ranks, written to all of them at once.
 template <class T>
 void sum_for_all(const void* const* sources, int n, std::int64_t at, std::int64_t size, void* const* outs) {
@@ -152,6 +148,7 @@ void sum_for_all(const void* const* sources, int n, std::int64_t at, std::int64_
         std::tuple(out(0), out(1), out(2), out(3)), in(0), in(1), in(2), in(3));
 }
 
+// The reduction into one output.
 inline void combine_one(Reduction reduction, WireType type, const void* const* sources, int n, std::int64_t at, std::int64_t size,
                         void* out) {
   if (reduction == Reduction::bit_and || reduction == Reduction::bit_or) {  // whatever the type, bytes
