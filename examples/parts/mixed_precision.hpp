@@ -10,4 +10,7 @@ extern const support::Part mixed_precision_part;
 
 void mixed_precision(support::Report& report);
 
+extern const support::Part precision_choices_part;
+void precision_choices(support::Report& report);
+
 }  // namespace examples
