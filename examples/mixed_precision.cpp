@@ -1,5 +1,4 @@
-// Shows what half and bfloat16 keep of a number, which parts of a layer have which type, and what each choice does to a sum, a product,
-// a step and a training run.
+// Shows what half and bfloat16 keep of a number, and what they do to the types, a sum, a product, a step and a training run.
 // SPDX-License-Identifier: MIT
 
 // Run: scripts/demo mixed_precision [--json]
