@@ -50,6 +50,11 @@ template <int Tile>
 [[gnu::always_inline]] inline void amx_load(const void* from, std::int64_t row) {
   asm volatile("tileloadd (%1,%2,1), %%tmm%c0" : : "i"(Tile), "r"(from), "r"(row) : "memory");
 }
+// The same for what is read once while something else shall stay in the first cache.
+template <int Tile>
+[[gnu::always_inline]] inline void amx_load_passing(const void* from, std::int64_t row) {
+  asm volatile("tileloaddt1 (%1,%2,1), %%tmm%c0" : : "i"(Tile), "r"(from), "r"(row) : "memory");
+}
 template <int Tile>
 [[gnu::always_inline]] inline void amx_store(void* to, std::int64_t row) {
   asm volatile("tilestored %%tmm%c0, (%1,%2,1)" : : "i"(Tile), "r"(to), "r"(row) : "memory");
@@ -64,6 +69,8 @@ template <int Sum, int A, int B>
 template <int Rows, int Columns>
 void amx_tile(const TileJob<AmxArithmetic>& job) {
   const std::int64_t c_row = job.c_row * std::int64_t{sizeof(float)};
+  for (std::int64_t i = 0; i < 16 * Rows; ++i)
+    for (std::int64_t j = 0; j < 16 * Columns; j += 16) __builtin_prefetch(job.c + i * job.c_row + j, 1);
   float *c0 = job.c, *c1 = job.c + 16 * job.c_row;
   if (job.add) {
     amx_load<0>(c0, c_row);
@@ -79,14 +86,14 @@ void amx_tile(const TileJob<AmxArithmetic>& job) {
   const std::byte *a = job.a, *b = job.b;
   for (std::int64_t p = job.k; p > 0; p -= 16) {
     amx_load<6>(b, job.b_step);
-    amx_load<4>(a, job.a_row);
+    amx_load_passing<4>(a, job.a_row);
     amx_dot<0, 4, 6>();
     if constexpr (Columns == 2) {
       amx_load<7>(b + 64, job.b_step);
       amx_dot<1, 4, 7>();
     }
     if constexpr (Rows == 2) {
-      amx_load<5>(a + 16 * job.a_row, job.a_row);
+      amx_load_passing<5>(a + 16 * job.a_row, job.a_row);
       amx_dot<2, 5, 6>();
       if constexpr (Columns == 2) amx_dot<3, 5, 7>();
     }

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 
+#include <minitorch/kernels/gemm_amx.hpp>
 #include <minitorch/kernels/gemm_finish.hpp>
 #include <minitorch/kernels/gemm_pack.hpp>
 #include <minitorch/kernels/gemm_tiling.hpp>
@@ -29,10 +31,11 @@ struct Problem {
   bool add;
 };
 
-// k is summed in blocks of one length, which depends on k alone, each from zero; the sums of the blocks are added in order.
+// k is summed in blocks of one length, which depends on k alone, each from zero; the sums of the blocks are added in order. A panel
+// of b as deep as a block stays in the first cache; tiles of AMX, which run through it faster, want room there for the rows of a too.
 template <class Arithmetic>
 constexpr std::int64_t k_block(std::int64_t k) {
-  constexpr std::int64_t most = 512 * unit_elements<Arithmetic>;
+  constexpr std::int64_t most = 512 * (std::same_as<Arithmetic, AmxArithmetic> ? 1 : unit_elements<Arithmetic>);
   const std::int64_t blocks = (std::max<std::int64_t>)((k + most - 1) / most, 1);
   return (std::max<std::int64_t>)(((k + blocks - 1) / blocks + 15) / 16 * 16, 16);
 }
@@ -186,7 +189,8 @@ class Multiplier {
     const Side& a = problem_.a;
     if (per_unit != 1 && (!a.along_k() || tiling_.units(problem_.k) * per_unit != problem_.k)) return false;
     if (a.convert) return true;
-    const bool aliases = (a.along_k() ? a.lane_stride : a.k_stride) % 2048 == 0;
+    if (!a.along_k()) return columns_.size() <= 4 * tiling_.widest();  // each step of k is in a line of its own, of which little is used
+    const bool aliases = a.lane_stride % 2048 == 0;
     return columns_.size() <= (aliases ? 8 : 16) * tiling_.widest();
   }
 

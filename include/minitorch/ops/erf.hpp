@@ -20,18 +20,20 @@ inline constexpr Erf erf;
 
 template <Scalar T>
 Tensor<T> Erf::operator()(const Tensor<T>& x) const {
-  return record<T>(
-      "erf", x.shape(), detail::pointwise([](const auto& v) { return kernels::erf(v); }, x),
-      wrt(
-          x,
-          [](const Tensor<T>& dy, const Tensor<T>& input) {
-            if (grad_enabled()) return grad_mul(dy, mul(exp(neg(square(input))), compute_t<T>(1.1283791670955126)));
-            return detail::fused_grad(
-                "erf gradient",
-                [](const auto& g, const auto& v) { return detail::scaled(g, compute_t<T>(1.1283791670955126) * kernels::exp(-(v * v))); },
-                dy, input);
-          },
-          x));
+  return record<T>("erf", x.shape(),
+                   detail::pointwise(
+                       [](const auto& v) __attribute__((always_inline)) { return kernels::erf(v); }, x),
+                   wrt(
+                       x,
+                       [](const Tensor<T>& dy, const Tensor<T>& input) {
+                         if (grad_enabled()) return grad_mul(dy, mul(exp(neg(square(input))), compute_t<T>(1.1283791670955126)));
+                         return detail::fused_grad(
+                             "erf gradient", [](const auto& g, const auto& v) __attribute__((always_inline)) {
+                               return detail::scaled(g, compute_t<T>(1.1283791670955126) * kernels::exp(-(v * v)));
+                             },
+                             dy, input);
+                       },
+                       x));
 }
 
 }  // namespace minitorch

@@ -19,7 +19,9 @@ inline constexpr Exp exp;
 
 template <Scalar T>
 Tensor<T> Exp::operator()(const Tensor<T>& x) const {
-  return record<T>("exp", x.shape(), detail::pointwise([](const auto& v) { return kernels::exp(v); }, x),
+  return record<T>("exp", x.shape(),
+                   detail::pointwise(
+                       [](const auto& v) __attribute__((always_inline)) { return kernels::exp(v); }, x),
                    wrt(
                        x, [](const Tensor<T>& dy, const Tensor<T>& y) { return grad_mul(dy, y); }, result));
 }

@@ -20,7 +20,9 @@ inline constexpr Expm1 expm1;
 
 template <Scalar T>
 Tensor<T> Expm1::operator()(const Tensor<T>& x) const {
-  return record<T>("expm1", x.shape(), detail::pointwise([](const auto& v) { return kernels::expm1(v); }, x),
+  return record<T>("expm1", x.shape(),
+                   detail::pointwise(
+                       [](const auto& v) __attribute__((always_inline)) { return kernels::expm1(v); }, x),
                    wrt(
                        x,
                        [](const Tensor<T>& dy, const Tensor<T>& y) {

@@ -46,7 +46,9 @@ template <class P>
 template <Scalar T>
 Tensor<T> Gelu::operator()(const Tensor<T>& x) const {
   return record<T>(
-      "gelu", x.shape(), detail::pointwise([](const auto& v) { return kernels::gelu(v); }, x),
+      "gelu", x.shape(),
+      detail::pointwise(
+          [](const auto& v) __attribute__((always_inline)) { return kernels::gelu(v); }, x),
       wrt(
           x,
           [](const Tensor<T>& dy, const Tensor<T>& input) {
@@ -54,17 +56,17 @@ Tensor<T> Gelu::operator()(const Tensor<T>& x) const {
               return grad_mul(dy, add(normal_cdf(input), mul(clamp(input, -detail::gelu_bound, detail::gelu_bound), normal_pdf(input))));
             return detail::fused_grad(
                 "gelu gradient",
-                [](const auto& g, const auto& v) {
-                  return detail::scaled(g, kernels::normal_cdf(v) + kernels::within(v, detail::gelu_bound) * kernels::normal_pdf(v));
-                },
-                dy, input);
+                [](const auto& g, const auto& v) __attribute__((always_inline)) { return detail::scaled(g, kernels::gelu_slope(v)); }, dy,
+                input);
           },
           x));
 }
 
 template <Scalar T>
 Tensor<T> GeluTanh::operator()(const Tensor<T>& x) const {
-  return record<T>("gelu_tanh", x.shape(), detail::pointwise([](const auto& v) { return kernels::gelu_tanh(v); }, x),
+  return record<T>("gelu_tanh", x.shape(),
+                   detail::pointwise(
+                       [](const auto& v) __attribute__((always_inline)) { return kernels::gelu_tanh(v); }, x),
                    wrt(
                        x,
                        [](const Tensor<T>& dy, const Tensor<T>& input) {
@@ -77,8 +79,7 @@ Tensor<T> GeluTanh::operator()(const Tensor<T>& x) const {
                            return grad_mul(dy, mul(s, add(mul(mul(v, sub(1, s)), inner), 1)));
                          }
                          return detail::fused_grad(
-                             "gelu_tanh gradient",
-                             [](const auto& g, const auto& raw) {
+                             "gelu_tanh gradient", [](const auto& g, const auto& raw) __attribute__((always_inline)) {
                                const auto a = kernels::within(raw, detail::gelu_bound), s = detail::gelu_sigmoid(a);
                                return detail::scaled(g, s * (1 + a * (1 - s) * (slope * (1 + 3 * cubic * (a * a)))));
                              },

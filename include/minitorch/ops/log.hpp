@@ -30,14 +30,18 @@ inline constexpr Log1p log1p;
 
 template <Scalar T>
 Tensor<T> Log::operator()(const Tensor<T>& x) const {
-  return record<T>("log", x.shape(), detail::pointwise([](const auto& v) { return kernels::log(v); }, x),
+  return record<T>("log", x.shape(),
+                   detail::pointwise(
+                       [](const auto& v) __attribute__((always_inline)) { return kernels::log(v); }, x),
                    wrt(
                        x, [](const Tensor<T>& dy, const Tensor<T>& input) { return grad_div(dy, input); }, x));
 }
 
 template <Scalar T>
 Tensor<T> Log1p::operator()(const Tensor<T>& x) const {
-  return record<T>("log1p", x.shape(), detail::pointwise([](const auto& v) { return kernels::log1p(v); }, x),
+  return record<T>("log1p", x.shape(),
+                   detail::pointwise(
+                       [](const auto& v) __attribute__((always_inline)) { return kernels::log1p(v); }, x),
                    wrt(
                        x,
                        [](const Tensor<T>& dy, const Tensor<T>& input) {

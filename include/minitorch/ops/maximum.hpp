@@ -85,13 +85,13 @@ Tensor<T> choose(const char* name, F f, const Tensor<T>& a, const Tensor<T>& b) 
 template <Scalar T>
 Tensor<T> Maximum::operator()(const Tensor<T>& a, const Tensor<T>& b) const {
   return detail::choose<detail::LargerFirst>(
-      "maximum", [](const auto& x, const auto& y) { return kernels::maximum(x, y); }, a, b);
+      "maximum", [](const auto& x, const auto& y) __attribute__((always_inline)) { return kernels::maximum(x, y); }, a, b);
 }
 
 template <Scalar T>
 Tensor<T> Minimum::operator()(const Tensor<T>& a, const Tensor<T>& b) const {
   return detail::choose<detail::SmallerFirst>(
-      "minimum", [](const auto& x, const auto& y) { return kernels::minimum(x, y); }, a, b);
+      "minimum", [](const auto& x, const auto& y) __attribute__((always_inline)) { return kernels::minimum(x, y); }, a, b);
 }
 
 template <Scalar T>

@@ -30,7 +30,9 @@ inline constexpr NormalCdf normal_cdf;
 
 template <Scalar T>
 Tensor<T> NormalPdf::operator()(const Tensor<T>& x) const {
-  return record<T>("normal_pdf", x.shape(), detail::pointwise([](const auto& v) { return kernels::normal_pdf(v); }, x),
+  return record<T>("normal_pdf", x.shape(),
+                   detail::pointwise(
+                       [](const auto& v) __attribute__((always_inline)) { return kernels::normal_pdf(v); }, x),
                    wrt(
                        x,
                        [](const Tensor<T>& dy, const Tensor<T>& input, const Tensor<T>& y) {
@@ -41,7 +43,9 @@ Tensor<T> NormalPdf::operator()(const Tensor<T>& x) const {
 
 template <Scalar T>
 Tensor<T> NormalCdf::operator()(const Tensor<T>& x) const {
-  return record<T>("normal_cdf", x.shape(), detail::pointwise([](const auto& v) { return kernels::normal_cdf(v); }, x),
+  return record<T>("normal_cdf", x.shape(),
+                   detail::pointwise(
+                       [](const auto& v) __attribute__((always_inline)) { return kernels::normal_cdf(v); }, x),
                    wrt(
                        x, [](const Tensor<T>& dy, const Tensor<T>& input) { return grad_mul(dy, normal_pdf(input)); }, x));
 }

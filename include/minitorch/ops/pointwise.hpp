@@ -14,7 +14,8 @@ template <class P>
   return select(g == P(0), g, g * s);
 }
 
-// The forward pass out[i] = f(x[i]...) of tensors of one shape.
+// The forward pass out[i] = f(x[i]...) of tensors of one shape. An f that calls functions of kernels/math.hpp is always_inline: g++ may
+// clone another one before it inlines, and single instructions of AVX-512 become calls.
 template <class F, Element First, Element... Rest>
 auto pointwise(F f, const Tensor<First>& first, const Tensor<Rest>&... rest) {
   return [f, &first, &rest...](auto* out) { kernels::map(first.numel(), f, out, first.data(), rest.data()...); };

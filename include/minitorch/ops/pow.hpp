@@ -34,7 +34,9 @@ inline constexpr Xlogy xlogy;
 
 template <Scalar T>
 Tensor<T> Pow::operator()(const Tensor<T>& x, std::type_identity_t<compute_t<T>> exponent) const {
-  return record<T>("pow", x.shape(), detail::pointwise([exponent](const auto& v) { return kernels::pow(v, exponent); }, x),
+  return record<T>("pow", x.shape(),
+                   detail::pointwise(
+                       [exponent](const auto& v) __attribute__((always_inline)) { return kernels::pow(v, exponent); }, x),
                    wrt(
                        x,
                        [](const Tensor<T>& dy, const Tensor<T>& base, compute_t<T> e) {
@@ -51,7 +53,7 @@ Tensor<T> Pow::operator()(const Tensor<T>& x, const Tensor<T>& exponent) const {
       "pow", shape,
       [&](T* out) {
         detail::map_pair(
-            shape, [](const auto& v, const auto& e) { return kernels::pow(v, e); }, out, x, exponent);
+            shape, [](const auto& v, const auto& e) __attribute__((always_inline)) { return kernels::pow(v, e); }, out, x, exponent);
       },
       wrt(
           x,

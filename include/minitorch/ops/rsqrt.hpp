@@ -20,7 +20,9 @@ inline constexpr Rsqrt rsqrt;
 
 template <Scalar T>
 Tensor<T> Rsqrt::operator()(const Tensor<T>& x) const {
-  return record<T>("rsqrt", x.shape(), detail::pointwise([](const auto& v) { return kernels::rsqrt(v); }, x),
+  return record<T>("rsqrt", x.shape(),
+                   detail::pointwise(
+                       [](const auto& v) __attribute__((always_inline)) { return kernels::rsqrt(v); }, x),
                    wrt(
                        x,
                        [](const Tensor<T>& dy, const Tensor<T>& y) {

@@ -20,7 +20,9 @@ inline constexpr Sigmoid sigmoid;
 
 template <Scalar T>
 Tensor<T> Sigmoid::operator()(const Tensor<T>& x) const {
-  return record<T>("sigmoid", x.shape(), detail::pointwise([](const auto& v) { return kernels::sigmoid(v); }, x),
+  return record<T>("sigmoid", x.shape(),
+                   detail::pointwise(
+                       [](const auto& v) __attribute__((always_inline)) { return kernels::sigmoid(v); }, x),
                    wrt(
                        x,
                        [](const Tensor<T>& dy, const Tensor<T>& y) {

@@ -24,7 +24,9 @@ inline constexpr double silu_bound = 800;  // beyond, the slopes are 0 and 1 in 
 
 template <Scalar T>
 Tensor<T> Silu::operator()(const Tensor<T>& x) const {
-  return record<T>("silu", x.shape(), detail::pointwise([](const auto& v) { return kernels::silu(v); }, x),
+  return record<T>("silu", x.shape(),
+                   detail::pointwise(
+                       [](const auto& v) __attribute__((always_inline)) { return kernels::silu(v); }, x),
                    wrt(
                        x,
                        [](const Tensor<T>& dy, const Tensor<T>& input) {
@@ -33,8 +35,7 @@ Tensor<T> Silu::operator()(const Tensor<T>& x) const {
                            return grad_mul(dy, mul(s, add(mul(clamp(input, -detail::silu_bound, detail::silu_bound), sub(1, s)), 1)));
                          }
                          return detail::fused_grad(
-                             "silu gradient",
-                             [](const auto& g, const auto& v) {
+                             "silu gradient", [](const auto& g, const auto& v) __attribute__((always_inline)) {
                                const auto s = kernels::sigmoid(v);
                                return detail::scaled(g, s * (1 + kernels::within(v, detail::silu_bound) * (1 - s)));
                              },

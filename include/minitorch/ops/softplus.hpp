@@ -30,27 +30,35 @@ inline constexpr LogSigmoid logsigmoid;
 
 template <Scalar T>
 Tensor<T> Softplus::operator()(const Tensor<T>& x) const {
-  return record<T>("softplus", x.shape(), detail::pointwise([](const auto& v) { return kernels::softplus(v); }, x),
+  return record<T>("softplus", x.shape(),
+                   detail::pointwise(
+                       [](const auto& v) __attribute__((always_inline)) { return kernels::softplus(v); }, x),
                    wrt(
                        x,
                        [](const Tensor<T>& dy, const Tensor<T>& input) {
                          if (grad_enabled()) return grad_mul(dy, sigmoid(input));
                          return detail::fused_grad(
-                             "softplus gradient", [](const auto& g, const auto& v) { return detail::scaled(g, kernels::sigmoid(v)); }, dy,
-                             input);
+                             "softplus gradient", [](const auto& g, const auto& v) __attribute__((always_inline)) {
+                               return detail::scaled(g, kernels::sigmoid(v));
+                             },
+                             dy, input);
                        },
                        x));
 }
 
 template <Scalar T>
 Tensor<T> LogSigmoid::operator()(const Tensor<T>& x) const {
-  return record<T>("logsigmoid", x.shape(), detail::pointwise([](const auto& v) { return -kernels::softplus(-v); }, x),
+  return record<T>("logsigmoid", x.shape(),
+                   detail::pointwise(
+                       [](const auto& v) __attribute__((always_inline)) { return -kernels::softplus(-v); }, x),
                    wrt(
                        x,
                        [](const Tensor<T>& dy, const Tensor<T>& input) {
                          if (grad_enabled()) return grad_mul(dy, sigmoid(neg(input)));
                          return detail::fused_grad(
-                             "logsigmoid gradient", [](const auto& g, const auto& v) { return detail::scaled(g, kernels::sigmoid(-v)); },
+                             "logsigmoid gradient", [](const auto& g, const auto& v) __attribute__((always_inline)) {
+                               return detail::scaled(g, kernels::sigmoid(-v));
+                             },
                              dy, input);
                        },
                        x));

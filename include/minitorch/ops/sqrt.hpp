@@ -20,7 +20,9 @@ inline constexpr Sqrt sqrt;
 
 template <Scalar T>
 Tensor<T> Sqrt::operator()(const Tensor<T>& x) const {
-  return record<T>("sqrt", x.shape(), detail::pointwise([](const auto& v) { return kernels::sqrt(v); }, x),
+  return record<T>("sqrt", x.shape(),
+                   detail::pointwise(
+                       [](const auto& v) __attribute__((always_inline)) { return kernels::sqrt(v); }, x),
                    wrt(
                        x,
                        [](const Tensor<T>& dy, const Tensor<T>& y) {

@@ -20,7 +20,9 @@ inline constexpr Tanh tanh;
 
 template <Scalar T>
 Tensor<T> Tanh::operator()(const Tensor<T>& x) const {
-  return record<T>("tanh", x.shape(), detail::pointwise([](const auto& v) { return kernels::tanh(v); }, x),
+  return record<T>("tanh", x.shape(),
+                   detail::pointwise(
+                       [](const auto& v) __attribute__((always_inline)) { return kernels::tanh(v); }, x),
                    wrt(
                        x,
                        [](const Tensor<T>& dy, const Tensor<T>& y) {

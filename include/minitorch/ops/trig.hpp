@@ -30,28 +30,36 @@ inline constexpr Cos cos;
 
 template <Scalar T>
 Tensor<T> Sin::operator()(const Tensor<T>& x) const {
-  return record<T>("sin", x.shape(), detail::pointwise([](const auto& v) { return kernels::sin(v); }, x),
+  return record<T>("sin", x.shape(),
+                   detail::pointwise(
+                       [](const auto& v) __attribute__((always_inline)) { return kernels::sin(v); }, x),
                    wrt(
                        x,
                        [](const Tensor<T>& dy, const Tensor<T>& input) {
                          if (grad_enabled()) return grad_mul(dy, cos(input));
                          return detail::fused_grad(
-                             "sin gradient", [](const auto& g, const auto& v) { return detail::scaled(g, kernels::cos(v)); }, dy, input);
+                             "sin gradient",
+                             [](const auto& g, const auto& v) __attribute__((always_inline)) { return detail::scaled(g, kernels::cos(v)); },
+                             dy, input);
                        },
                        x));
 }
 
 template <Scalar T>
 Tensor<T> Cos::operator()(const Tensor<T>& x) const {
-  return record<T>("cos", x.shape(), detail::pointwise([](const auto& v) { return kernels::cos(v); }, x),
-                   wrt(
-                       x,
-                       [](const Tensor<T>& dy, const Tensor<T>& input) {
-                         if (grad_enabled()) return grad_mul(dy, neg(sin(input)));
-                         return detail::fused_grad(
-                             "cos gradient", [](const auto& g, const auto& v) { return detail::scaled(g, -kernels::sin(v)); }, dy, input);
-                       },
-                       x));
+  return record<T>(
+      "cos", x.shape(),
+      detail::pointwise(
+          [](const auto& v) __attribute__((always_inline)) { return kernels::cos(v); }, x),
+      wrt(
+          x,
+          [](const Tensor<T>& dy, const Tensor<T>& input) {
+            if (grad_enabled()) return grad_mul(dy, neg(sin(input)));
+            return detail::fused_grad(
+                "cos gradient",
+                [](const auto& g, const auto& v) __attribute__((always_inline)) { return detail::scaled(g, -kernels::sin(v)); }, dy, input);
+          },
+          x));
 }
 
 }  // namespace minitorch

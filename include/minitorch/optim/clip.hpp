@@ -28,17 +28,18 @@ namespace detail {
 template <Scalar C>
 double norm_of(std::int64_t n, const C* x, double p) {
   if (n == 0) return 0;
+  double sum = 0;
+  if (p == 2) {  // one pass is enough when no square that counts has left the range
+    kernels::reduce<kernels::SumSquares>(1, n, 1, x, &sum);
+    if (sum > 1e-270 && sum < 1e300) return std::sqrt(sum);
+  }
   C low{}, high{};
   kernels::reduce<kernels::Max>(1, n, 1, x, &high);
   kernels::reduce<kernels::Min>(1, n, 1, x, &low);
   const double largest = (std::max)(std::abs(static_cast<double>(high)), std::abs(static_cast<double>(low)));
   if (std::isnan(static_cast<double>(high))) return std::numeric_limits<double>::quiet_NaN();
   if (std::isinf(p) || largest == 0 || std::isinf(largest)) return largest;
-  double sum = 0;
-  if (p == 2 && largest > 1e-140 && largest < 1e140) {
-    kernels::reduce<kernels::SumSquares>(1, n, 1, x, &sum);
-    return std::sqrt(sum);
-  }
+  sum = 0;
   for (std::int64_t i = 0; i < n; ++i) sum += std::pow(std::abs(static_cast<double>(x[i])) / largest, p);
   return largest * std::pow(sum, 1 / p);
 }
@@ -60,6 +61,7 @@ double grad_norm(const std::vector<Tensor<T>>& parameters, const ClipOptions& op
 template <Scalar T>
 void scale_grads_(const std::vector<Tensor<T>>& parameters, double factor) {
   using Wide = compute_t<T>;
+  if (factor == 1) return;
   const NoGrad guard;
   for (const Tensor<T>& parameter : parameters) {
     Tensor<Wide> gradient = parameter.grad();

@@ -22,6 +22,13 @@ namespace minitorch::kernels {
 // x times the normal distribution function of x: the exact GELU.
 [[gnu::always_inline]] inline auto gelu(const auto& x) { return at_least(x, -1e30) * normal_cdf(x); }
 
+// The derivative of the exact GELU, normal_cdf(x) + x normal_pdf(x): both share one exponential.
+template <class T, int W>
+[[gnu::always_inline]] inline Pack<T, W> gelu_slope(const Pack<T, W>& x) {
+  const Pack<T, W> bell = detail::exp_minus_square(x, 0.5);
+  return detail::normal_cdf_of(x, bell) + within(x, 40) * (Pack<T, W>(0.39894228040143267794) * bell);
+}
+
 // The form of GPT-2, 0.5 x (1 + tanh(u)) with u = sqrt(2 / pi) (x + 0.044715 x^3), written as x sigmoid(2 u).
 [[gnu::always_inline]] inline auto gelu_tanh(const auto& x) {
   using P = std::remove_cvref_t<decltype(x)>;

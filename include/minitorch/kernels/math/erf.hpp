@@ -67,14 +67,23 @@ template <class T, int W>
   return select(size < P(0.5), small, select(x < P(0), P(2) - tail, tail));
 }
 
+namespace detail {
+
+// The standard normal distribution function, given e^(-x^2 / 2).
+template <class T, int W>
+[[gnu::always_inline]] inline Pack<T, W> normal_cdf_of(const Pack<T, W>& x, const Pack<T, W>& bell) {
+  using P = Pack<T, W>;
+  const P z = x * P(0.70710678118654752440), size = abs(z), small = fma(P(0.5), fma(z, erf_polynomial(z * z), z), P(0.5));
+  const P far = minimum(size, P(std::same_as<T, float> ? 16 : 40)), tail = P(0.5) * (bell * scaled_erfc(far));
+  return select(size < P(0.5), small, select(x < P(0), tail, P(1) - tail));
+}
+
+}  // namespace detail
+
 // The standard normal distribution function, (1 + erf(x / sqrt(2))) / 2, accurate in the left tail.
 template <class T, int W>
 [[gnu::always_inline]] inline Pack<T, W> normal_cdf(const Pack<T, W>& x) {
-  using P = Pack<T, W>;
-  const P z = x * P(0.70710678118654752440), size = abs(z), small = fma(P(0.5), fma(z, detail::erf_polynomial(z * z), z), P(0.5));
-  const P far = minimum(size, P(std::same_as<T, float> ? 16 : 40)),
-          tail = P(0.5) * (detail::exp_minus_square(x, 0.5) * detail::scaled_erfc(far));
-  return select(size < P(0.5), small, select(x < P(0), tail, P(1) - tail));
+  return detail::normal_cdf_of(x, detail::exp_minus_square(x, 0.5));
 }
 
 // Its density, e^(-x^2 / 2) / sqrt(2 pi).
