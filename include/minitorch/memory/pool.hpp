@@ -28,7 +28,7 @@ namespace detail {
 
 // Classes 0..7 are multiples of 64 bytes up to 512; above, every power of two has four steps, so at most a fifth is unused.
 inline constexpr std::size_t class_count = 8 + 4 * 40;
-inline constexpr std::size_t chunk_bytes = std::size_t{4} << 20;  // small blocks are carved from chunks of this size
+inline constexpr std::size_t chunk_bytes = std::size_t{16} << 20;  // small blocks are carved from chunks of this size, in huge pages
 
 constexpr std::size_t size_class(std::size_t bytes) {
   if (bytes <= 512) return bytes == 0 ? 0 : (bytes - 1) / 64;
