@@ -92,7 +92,7 @@ template <class F, class... O, class... In>
 struct MapKernel<F, Types<O...>, Types<In...>> {
   template <int Bytes>
   [[gnu::always_inline]] static void run(vector_bytes<Bytes>, const MapRun& run) {
-    const F f = *static_cast<const F*>(run.function);  // numbers that it holds stay in registers
+    const F& f = *static_cast<const F*>(run.function);  // of a copy, g++ fills the vectors of its numbers lane by lane
     lanes<Bytes>(run, f, std::index_sequence_for<O...>(), std::index_sequence_for<In...>());
   }
 
