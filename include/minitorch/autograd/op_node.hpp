@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -33,9 +34,11 @@ struct SlotSource {
 template <Scalar T>
 class OpNode final : public GradNode<T> {
  public:
-  // A node without its rules, with the nodes of `inputs` as edges and room for values. A hook that packs a slot may throw.
-  [[gnu::noinline]] static NodeRef create(const char* name, const Shape& shape, std::span<const BodyRef* const> inputs,
-                                          std::span<const SlotSource> sources, std::size_t value_bytes) {
+  // A node without its rules, with the nodes of `inputs` as edges and room for values. A hook that packs a slot may throw. Compiled
+  // once for each pair of counts, which operations share.
+  template <std::size_t Edges, std::size_t Slots>
+  [[gnu::noinline]] static NodeRef create(const char* name, const Shape& shape, const std::array<const BodyRef*, Edges>& inputs,
+                                          const std::array<SlotSource, Slots>& sources, std::size_t value_bytes) {
     const std::size_t bytes = sizeof(OpNode) + inputs.size() * sizeof(NodeRef) + sources.size() * sizeof(AnySaved) + value_bytes;
     auto* node = ::new (memory::allocate(bytes)) OpNode(name, shape, static_cast<std::uint32_t>(bytes));
     NodeRef owner(node);
