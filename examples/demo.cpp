@@ -60,6 +60,7 @@ int main(int argc, char** argv) {
     tensor_parallel_backward(report);
     communication_cost(report, {});
     communication_here(report);
+    report.end();
 
     gpt.out = (std::filesystem::temp_directory_path() / fmt::format("minitorch-demo-{}", ::getpid())).string();
     gpt.ranks = 2;
