@@ -96,9 +96,12 @@ TEST_CASE("the bits of a sum do not depend on who comes when: a hundred rounds w
     for (int n : {2, 3})
       mt::launch({.backend = backend, .deadline = 60s}, n, [](mt::Communicator& comm) {
         std::minstd_rand random(static_cast<unsigned>(comm.rank()) + 1);
+        const std::vector<float> sums[] = {
+            expected<float>(7, comm.size(), mt::Reduction::sum), expected<float>(200, comm.size(), mt::Reduction::sum),
+            expected<float>(5000, comm.size(), mt::Reduction::sum), expected<float>(90000, comm.size(), mt::Reduction::sum)};
         for (std::size_t round = 0; round < 100; ++round) {
-          const std::size_t count = std::array<std::size_t, 4>{7, 200, 5000, 90000}[round % 4];
-          const std::vector<float> right = expected<float>(count, comm.size(), mt::Reduction::sum);
+          const std::vector<float>& right = sums[round % 4];
+          const std::size_t count = right.size();
           std::vector<float> x = values<float>(count, static_cast<unsigned>(comm.rank()));
           std::pmr::vector<float> shared(x.begin(), x.end(), comm.memory());
           const auto late = [&] { std::this_thread::sleep_for(std::chrono::microseconds(random() % 300)); };
