@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -14,6 +15,8 @@
 #include <minitorch/autograd/autograd.hpp>
 #include <minitorch/kernels/convert.hpp>
 #include <minitorch/kernels/map.hpp>
+#include <minitorch/kernels/random.hpp>
+#include <minitorch/kernels/stochastic_rounding.hpp>
 
 namespace minitorch::optim {
 
@@ -26,7 +29,8 @@ struct Group {
 
 // A Rule has `Options` (with lr), `states` (the names of what it keeps for each element, all zero at first), `check(options)`, and
 // `with_update<C>(options, step, run)`, which calls run(count, f): f(p, g, s...) returns the tuple of the new parameter and the new
-// values of the first `count` states, for Packs of C. Narrow parameters keep a float master, from which they are rounded.
+// values of the first `count` states, for Packs of C. Narrow parameters keep a float master, from which they are rounded, or are
+// rounded stochastically.
 template <Scalar T, class Rule>
 class Optimizer {
  public:
@@ -61,6 +65,11 @@ class Optimizer {
   void set_lr(double lr) {
     for (auto& group : groups_) group.options.lr = lr;
   }
+
+  // From now on narrow parameters have no float master: each step rounds them up or down by chance, so that small updates count on
+  // average. That saves four bytes an element and brings noise of the size of the rounding. The numbers depend on the seed, the parameter's
+  // place in the groups and its count of steps: a run that is resumed with the same seed has the same bits.
+  void round_stochastically(std::uint64_t seed) requires is_narrow<T> { rounding_seed_ = seed; }
 
   // All parameters in the order of their groups.
   std::vector<Tensor<T>> parameters() {
@@ -122,6 +131,26 @@ class Optimizer {
     }
   }
 
+  // The same without a master. `stream` tells the random numbers of this parameter and step.
+  template <class F, std::size_t... Index>
+  static void update_by_chance(Tensor<T>& parameter, const Tensor<Wide>& gradient, State& state, kernels::RandomKey stream, F f,
+                               std::index_sequence<Index...>) {
+    state.master = {};  // a loaded one
+    const std::array<Wide*, sizeof...(Index)> moments{state.moments[Index].mutable_data()...};
+    T* data = parameter.mutable_data();
+    Tensor<Wide> chance = Tensor<Wide>::empty(parameter.shape());
+    kernels::fill_uniform<Wide>(kernels::Window::whole(parameter.shape()), stream, 0, 1, chance.mutable_data());
+    kernels::map(
+        parameter.numel(),
+        [f](const auto& p, const auto& g, const auto& u, const auto&... s) __attribute__((always_inline)) {
+          auto next = f(p, g, s...);
+          std::get<0>(next) = kernels::round_stochastically<T>(std::get<0>(next), u);
+          return next;
+        },
+        std::make_tuple(data, moments[Index]...), static_cast<const T*>(data), gradient.data(), static_cast<const Wide*>(chance.data()),
+        static_cast<const Wide*>(moments[Index])...);
+  }
+
   // The master follows a parameter that somebody else has written to, and keeps its own bits where it still rounds to it.
   static void refresh_master(const Tensor<T>& parameter, State& state) {
     if (!state.master.defined()) {
@@ -139,12 +168,15 @@ class Optimizer {
   std::vector<State> states_;        // in the order of the groups
   std::vector<const Node*> leaves_;  // the same
   std::vector<std::string> names_;   // the same
+  std::optional<std::uint64_t> rounding_seed_;
 };
 
 template <Scalar T, class Rule>
 void Optimizer<T, Rule>::step() {
   const NoGrad guard;
-  for_each([](NamedParameter<T>& parameter, State& state, const Options& options) {
+  std::uint64_t place = 0;
+  for_each([&](NamedParameter<T>& parameter, State& state, const Options& options) {
+    const std::uint64_t stream = place++ << 32;
     const Tensor<Wide> gradient = parameter.tensor.grad();
     if (!gradient.defined()) return;
     ++state.step;
@@ -152,7 +184,13 @@ void Optimizer<T, Rule>::step() {
       state.moments.resize((std::max)(state.moments.size(), static_cast<std::size_t>(count())));
       for (Tensor<Wide>& slot : state.moments)
         if (!slot.defined()) slot = zeros<Wide>(parameter.tensor.shape());
-      update(parameter.tensor, gradient, state, f, std::make_index_sequence<count()>{});
+      constexpr auto moments = std::make_index_sequence<count()>{};
+      if constexpr (is_narrow<T>) {
+        if (rounding_seed_)
+          return update_by_chance(parameter.tensor, gradient, state, {*rounding_seed_, stream | static_cast<std::uint64_t>(state.step)}, f,
+                                  moments);
+      }
+      update(parameter.tensor, gradient, state, f, moments);
     });
   });
 }
