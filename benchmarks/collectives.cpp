@@ -148,7 +148,7 @@ int main(int argc, char** argv) {
   std::vector<Size> sizes{{8, 200, 101},       {1 << 10, 100, 101}, {4 << 10, 50, 101}, {32 << 10, 20, 101},
                           {256 << 10, 4, 101}, {1 << 20, 1, 101},   {16 << 20, 1, 15},  {64 << 20, 1, 9}};
   if (quick) sizes.resize(6);
-  const auto here = std::filesystem::path(__FILE__).parent_path() / "peers";
+  const std::filesystem::path here = BENCH_PEERS;
   const auto scratch = std::filesystem::temp_directory_path() / fmt::format("minitorch-bench-{}", getpid());
   std::filesystem::create_directory(scratch);
   const auto found = [](const std::string& program) { return std::system(("command -v " + program + " >/dev/null 2>&1").c_str()) == 0; };

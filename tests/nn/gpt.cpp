@@ -18,7 +18,7 @@ namespace {
 
 // tests/data/make_gpt.py: lines of a name, a number of values, and values as hex floats.
 std::map<std::string, std::vector<double>> golden(const std::string& file) {
-  const std::string path = __FILE__, text = io::read_file(path.substr(0, path.rfind("nn/")) + "data/" + file);
+  const std::string text = io::read_file(MINITORCH_ROOT "/tests/data/" + file);
   std::map<std::string, std::vector<double>> out;
   std::size_t at = 0;
   const auto word = [&] {

@@ -9,7 +9,7 @@ namespace minitorch::kernels {
 struct CrossEntropy {
   std::int64_t classes = 0;
   std::int64_t ignore_index = -100;
-  double smoothing = 0;            // e: the share of each target that is spread over all classes
+  double smoothing = 0;             // e: the share of each target that is spread over all classes
   const double* weights = nullptr;  // one a class; null means 1
 
   double weight(std::int64_t c) const { return weights == nullptr ? 1 : weights[c]; }
