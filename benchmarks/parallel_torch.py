@@ -10,32 +10,9 @@ import torch.multiprocessing as mp
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-D, H, T, B, V, L = 384, 8, 256, 4, 70, 6
+from gpt_torch import GPT, B, T, batch
 
-
-class Block(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.n1, self.n2 = nn.LayerNorm(D), nn.LayerNorm(D)
-        self.qkv, self.out = nn.Linear(D, 3 * D), nn.Linear(D, D)
-        self.up, self.down = nn.Linear(D, 4 * D), nn.Linear(4 * D, D)
-        self.register_buffer("mask", torch.full((T, T), float("-inf")).triu(1))
-
-    def forward(self, x):
-        q, k, v = self.qkv(self.n1(x)).view(B, T, 3, H, D // H).permute(2, 0, 3, 1, 4)
-        a = torch.softmax(q @ k.transpose(-1, -2) * (D // H) ** -0.5 + self.mask, -1) @ v
-        x = x + self.out(a.transpose(1, 2).reshape(B, T, D))
-        return x + self.down(nn.functional.gelu(self.up(self.n2(x))))
-
-
-class GPT(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.token, self.position = nn.Embedding(V, D), nn.Embedding(T, D)
-        self.blocks, self.norm = nn.Sequential(*(Block() for _ in range(L))), nn.LayerNorm(D)
-
-    def forward(self, tokens):
-        return self.norm(self.blocks(self.token(tokens) + self.position.weight)) @ self.token.weight.T
+HEADS = 8  # which 4 ranks divide
 
 
 def median(times):
@@ -47,10 +24,9 @@ def rank_main(rank, ranks, steps, port, results):
     dist.init_process_group("gloo", rank=rank, world_size=ranks)
     torch.set_num_threads(1)
     torch.manual_seed(1)
-    model = DistributedDataParallel(GPT()) if ranks > 1 else GPT()
+    model = DistributedDataParallel(GPT(HEADS)) if ranks > 1 else GPT(HEADS)
     optimizer = torch.optim.AdamW(model.parameters())
-    i = torch.arange(B * ranks * T)
-    tokens = ((i * i * 7 + i // 3) % V).view(B * ranks, T)[B * rank : B * (rank + 1)]
+    tokens = batch(B * ranks)[B * rank : B * (rank + 1)]
 
     def step():
         optimizer.zero_grad()

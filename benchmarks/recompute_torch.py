@@ -7,48 +7,17 @@ import time
 
 import torch
 from torch import nn
-from torch.utils.checkpoint import checkpoint
+
+from gpt_torch import GPT, B, batch
 
 steps, threads = int(sys.argv[1]), int(sys.argv[2])
 torch.set_num_threads(threads)
-D, H, T, B, V, L = 384, 6, 256, 4, 70, 6
-
-
-class Block(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.n1, self.n2 = nn.LayerNorm(D), nn.LayerNorm(D)
-        self.qkv, self.out = nn.Linear(D, 3 * D), nn.Linear(D, D)
-        self.up, self.down = nn.Linear(D, 4 * D), nn.Linear(4 * D, D)
-        self.register_buffer("mask", torch.full((T, T), float("-inf")).triu(1))
-
-    def forward(self, x):
-        q, k, v = self.qkv(self.n1(x)).view(B, T, 3, H, D // H).permute(2, 0, 3, 1, 4)
-        a = torch.softmax(q @ k.transpose(-1, -2) * (D // H) ** -0.5 + self.mask, -1) @ v
-        x = x + self.out(a.transpose(1, 2).reshape(B, T, D))
-        return x + self.down(nn.functional.gelu(self.up(self.n2(x))))
-
-
-class GPT(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.token, self.position = nn.Embedding(V, D), nn.Embedding(T, D)
-        self.blocks, self.norm = nn.ModuleList(Block() for _ in range(L)), nn.LayerNorm(D)
-
-    def forward(self, tokens, again):
-        x = self.token(tokens) + self.position.weight
-        for block in self.blocks:
-            x = checkpoint(block, x) if again else block(x)
-        return self.norm(x) @ self.token.weight.T
-
-
-i = torch.arange(B * T)
-tokens = ((i * i * 7 + i // 3) % V).view(B, T)
+tokens = batch(B)
 
 
 class Training:
     def __init__(self):
-        self.model = GPT()
+        self.model = GPT(heads=6)
         self.optimizer = torch.optim.AdamW(self.model.parameters())
 
     def step(self, again):

@@ -259,4 +259,13 @@ Placed<compute_t<A>, Invariant, Name> vocab_cross_entropy(const Placed<A, Sharde
   return {logits.axis(), {loss}};
 }
 
+// Of anything else: refused, with the reason.
+template <Scalar A, class P, AxisName Name>
+requires(!std::same_as<P, Sharded<last>>) void vocab_cross_entropy(const Placed<A, P, Name>&, const Tensor<std::int64_t>&, std::int64_t,
+                                                                   const VocabLossOptions& = {}) {
+  static_assert(std::same_as<P, Sharded<last>>,
+                "vocab_cross_entropy takes logits that are Sharded<last>: of whole ones it would count every symbol once a rank; use "
+                "cross_entropy on them");
+}
+
 }  // namespace minitorch::parallel
