@@ -42,7 +42,8 @@ void fill_with_sines(Model& model) {
     const double base = name.find("norm") != name.npos && name.ends_with("weight") ? 1 : 0;
     const NoGrad guard;
     auto* data = tensor.mutable_data();
-    for (std::int64_t i = 0; i < tensor.numel(); ++i) data[i] = static_cast<T>(base + 0.2 * std::sin(0.7 * static_cast<double>(i + 1) + j));
+    for (std::int64_t i = 0; i < tensor.numel(); ++i)
+      data[i] = static_cast<T>(base + 0.2 * std::sin(0.7 * static_cast<double>((i + 1) * (i + 1)) + j));
     ++j;
   });
 }
