@@ -149,9 +149,20 @@ TEST_CASE("a state that does not fit changes nothing and says all that is wrong"
   state.add("weight.exp_avg", zeros<double>({3, 2}));
   state.add("other.step", scalar<std::int64_t>(1));
   CHECK_THROWS_WITH(optimizer.load_state_dict(state),
-                    "load_state_dict: weight.momentum is float64 [2] but must be float64 [3, 2]; weight.exp_avg is unexpected; "
-                    "other.step is unexpected");
+                    "load_state_dict: weight.momentum is float64 [2] but must be float64 [3, 2]; weight.step is missing; "
+                    "weight.exp_avg is unexpected; other.step is unexpected");
   CHECK(optimizer.state_dict().size() == 1);
+}
+
+TEST_CASE("a state in which a moment is missing is refused, not read as another one") {
+  Tensor<double> p = ones<double>({3}).set_requires_grad();
+  optim::AdamW<double> adamw(std::vector<Tensor<double>>{p});
+  fill_grad(p, 1);
+  adamw.step();
+  StateDict part;
+  for (const auto& [name, tensor] : adamw.state_dict())
+    if (name != "0.exp_avg") part.add(name, tensor);
+  CHECK_THROWS_WITH(adamw.load_state_dict(part), "load_state_dict: 0.exp_avg is missing");
 }
 
 TEST_CASE("a bfloat16 parameter follows a float master, so that small steps add up") {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -81,7 +82,8 @@ class Optimizer {
   // What has been kept: "NAME.step", the states by the rule's names, "NAME.master" for narrow parameters, "group.N.lr".
   StateDict state_dict();
 
-  // Takes the states of an equal optimizer. Throws ArgumentError that lists every name that does not fit; then nothing was changed.
+  // Takes the states of an equal optimizer; a parameter of which nothing is there starts anew. Throws ArgumentError that lists every name
+  // that does not fit or is missing; then nothing was changed.
   void load_state_dict(const StateDict& from);
 
  private:
@@ -214,36 +216,44 @@ void Optimizer<T, Rule>::load_state_dict(const StateDict& from) {
   std::vector<double> rates;
   std::string problems;
   std::size_t used = 0, next = 0;
+  const auto complain = [&](const auto&... text) { problems += concat(problems.empty() ? "" : "; ", text...); };
   const auto take = [&]<Element U>(const std::string& name, const Shape& shape, Tensor<U>& to) {
     const AnyTensor* found = from.find(name);
-    if (found == nullptr) return;
+    if (found == nullptr) return false;
     ++used;
     if (found->dtype() == dtype_of<U> && found->shape() == shape)
       to = found->template as<U>().clone();
     else
-      problems += concat(problems.empty() ? "" : "; ", name, " is ", dtype_name(found->dtype()), ' ', found->shape(), " but must be ",
-                         dtype_name(dtype_of<U>), ' ', shape);
+      complain(name, " is ", dtype_name(found->dtype()), ' ', found->shape(), " but must be ", dtype_name(dtype_of<U>), ' ', shape);
+    return true;
   };
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     Tensor<double> lr = scalar<double>(groups_[i].options.lr);
     take(concat("group.", i, ".lr"), {}, lr);
     rates.push_back(lr.item());
   }
-  for_each([&](NamedParameter<T>& parameter, auto&&...) {
+  for_each([&](NamedParameter<T>& parameter, State&, const Options& options) {
     State& state = loaded[next++];
     Tensor<std::int64_t> step = scalar<std::int64_t>(0);
-    take(parameter.name + ".step", {}, step);
+    const bool has_step = take(parameter.name + ".step", {}, step);
     state.step = step.item();
-    for (const char* name : Rule::states) {
+    std::size_t expected = 0;
+    if (has_step) Rule::template with_update<Wide>(options, state.step, [&](auto count, auto) { expected = std::size_t{count()}; });
+    bool has_moments = false;
+    for (std::size_t i = 0; i < Rule::states.size(); ++i) {
+      const std::string name = parameter.name + '.' + Rule::states[i];
       Tensor<Wide> slot;
-      take(parameter.name + '.' + name, parameter.tensor.shape(), slot);
-      if (slot.defined()) state.moments.push_back(std::move(slot));
+      const bool found = take(name, parameter.tensor.shape(), slot);
+      has_moments |= found;
+      if (!found && i < expected) complain(name, " is missing");
+      if (found) state.moments.push_back(std::move(slot));
     }
+    if (has_moments && !has_step) complain(parameter.name, ".step is missing");
     if constexpr (is_narrow<T>) take(parameter.name + ".master", parameter.tensor.shape(), state.master);
   });
   if (used != from.size())
     for (const auto& [name, tensor] : from)
-      if (!knows(name)) problems += concat(problems.empty() ? "" : "; ", name, " is unexpected");
+      if (!knows(name)) complain(name, " is unexpected");
   if (!problems.empty()) fail<ArgumentError>("load_state_dict: ", problems);
   states_ = std::move(loaded);
   for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].options.lr = rates[i];
