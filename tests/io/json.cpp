@@ -25,15 +25,15 @@ TEST_CASE("integers without sign, leading zero or overflow") {
 
 TEST_CASE("objects and arrays are pulled") {
   io::JsonReader json(R"( { "a" : [1, 2,3] , "b":[ ] } )", "j");
-  std::int64_t sum = 0;
+  std::int64_t total = 0;
   std::string names;
   json.object([&](const std::string& name) {
     names += name;
-    json.array([&] { sum += json.integer(); });
+    json.array([&] { total += json.integer(); });
   });
   json.expect_end();
   CHECK(names == "ab");
-  CHECK(sum == 6);
+  CHECK(total == 6);
   io::JsonReader bad("{\"a\" 1}", "j");
   CHECK_THROWS_WITH(bad.object([](const std::string&) {}), "j: byte 5 must be ':'");
 }
