@@ -52,7 +52,7 @@ class Flag {
       }
       if (give_up()) return !forbid(policy, epoch);
       policy.point(Point::sleeping);
-      if ((now & awaited) != 0 || word_.compare_exchange_strong(now, now | awaited, std::memory_order_acq_rel))
+      if ((now & awaited) != 0 || word_.compare_exchange_strong(now, now | awaited, std::memory_order_relaxed))
         policy.sleep(word_, now | awaited);
       policy.point(Point::woken);
     }
