@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <minitorch/kernels/gemm_ahead.hpp>
 #include <minitorch/kernels/gemm_amx.hpp>
 #include <minitorch/kernels/gemm_finish.hpp>
 #include <minitorch/kernels/gemm_pack.hpp>
@@ -103,12 +104,14 @@ class Multiplier {
         a.data += batch_ * problem_.a_batch;
         if (a_direct && a.convert) a = convert_side<Arithmetic>(a, rows.size(), depth_, a_block.data(), converted_row(a_run));
         if (!a_direct || !Tiling<Arithmetic>::exact) pack_rows(a_panels.data(), a, rows, a_direct, room.data());
+        look_ahead_to_rows(rows, row_block, p);
         for (std::int64_t j = columns_.first; j < columns_.last; j += tiling_.widest()) {
           const Range columns{j, (std::min)(j + tiling_.widest(), columns_.last)};
           const std::int64_t width = columns.size() <= tiling_.width ? tiling_.width : tiling_.widest();
           Side b = problem_.b.at(j, p);
           b.data += batch_ * problem_.b_batch;
           TileJob<Arithmetic> job;
+          job.ahead = &ahead_;
           job.k = tiling_.units(depth_);
           if (b_direct && columns.size() == width) {
             job.b = b.data;
@@ -119,6 +122,7 @@ class Multiplier {
             job.b = reinterpret_cast<const std::byte*>(panel);
             job.b_step = width * unit;
           }
+          look_ahead_to_columns(rows, columns, p, b_direct);
           multiply_panel(job, rows, columns, width, a, a_panels.data(), a_direct, p > 0);
         }
       }
@@ -139,6 +143,7 @@ class Multiplier {
       } else {
         tiling_.read_packed(job, a_panels + (i - rows.first) * job.k, height);
       }
+      ahead_.start(Lines(c_at(i, columns.first), columns.size() * problem_.c_element, (std::min)(height, rows.last - i), problem_.c_row));
       const auto compute = tile_functions<Arithmetic>[h][width > tiling_.width ? 1 : 0];
       const Range tile_rows{i, (std::min)(i + height, rows.last)};
       if (in_place_ && columns.size() == width && tile_rows.size() == height) {
@@ -161,6 +166,32 @@ class Multiplier {
     }
   }
 
+  // What the tiles of these rows ask for: the next rows of a, in the next block of k after the last ones.
+  void look_ahead_to_rows(const Range& rows, std::int64_t row_block, std::int64_t p) {
+    const bool last = rows.last == rows_.last;
+    const std::int64_t next = last ? rows_.first : rows.last;
+    ahead_.a = lines_of(problem_.a, problem_.a_batch, {next, (std::min)(next + row_block, rows_.last)}, last ? p + k_block_ : p);
+  }
+
+  // The next columns of b, unless their panel is there.
+  void look_ahead_to_columns(const Range& rows, const Range& columns, std::int64_t p, bool direct) {
+    const bool last = columns.last == columns_.last;
+    const std::int64_t next = last ? columns_.first : columns.last;
+    const bool packed = !direct && (last ? rows.last < rows_.last : rows.first > rows_.first);
+    const Range lanes{next, (std::min)(next + tiling_.widest(), columns_.last)};
+    ahead_.b = packed ? Lines() : lines_of(problem_.b, problem_.b_batch, lanes, last ? p + k_block_ : p);
+  }
+
+  // The elements of an operand in these lanes, in the block of k that starts at p.
+  Lines lines_of(const Side& side, std::int64_t batch_stride, const Range& lanes, std::int64_t p) const {
+    if (p >= problem_.k) return {};
+    const Side from = side.at(lanes.first, p);
+    const std::byte* data = from.data + batch_ * batch_stride;
+    const std::int64_t depth = (std::min)(k_block_, problem_.k - p);
+    if (from.along_k()) return {data, depth * from.element, lanes.size(), from.lane_stride};
+    return {data, lanes.size() * from.element, depth, from.k_stride};
+  }
+
   void finish(const Sum* sums, std::int64_t sum_row, const Range& rows, const Range& columns, bool add) const {
     const Sum* bias = problem_.bias == nullptr ? nullptr : problem_.bias + columns.first;
     problem_.finish({sums, sum_row, c_at(rows.first, columns.first), problem_.c_row, rows.size(), columns.size(), bias, add});
@@ -169,8 +200,17 @@ class Multiplier {
   // Panels of the tallest tiles, then of the heights that make up the rest; with `only_rest`, those alone that reach past the rows.
   void pack_rows(Unit* to, const Side& from, const Range& rows, bool only_rest, std::byte* room) const {
     const std::int64_t units = tiling_.units(depth_);
-    std::int64_t height = 0;
-    for (std::int64_t i = rows.first; i < rows.last; i += height) {
+    std::int64_t height = 0, packed = 0;
+    if constexpr (per_unit == 1)
+      if (!only_rest && !from.along_k() && from.convert == nullptr) {  // panels whose vectors all lie in the operand
+        const std::int64_t tall = tiling_.tallest(), whole = (tall + tiling_.width - 1) / tiling_.width * tiling_.width;
+        const std::int64_t panels = (std::min)(rows.size() / tall, (problem_.m - rows.first - whole + tall) / tall);
+        if (panels > 0) {
+          dispatch(PanelsPacker<Unit>{to, tall, panels, units, from});
+          packed = panels * tall;
+        }
+      }
+    for (std::int64_t i = rows.first + packed; i < rows.last; i += height) {
       height = tiling_.heights[tiling_.height_for(rows.last - i)];
       if (only_rest && i + height <= rows.last) continue;
       pack_a<Arithmetic>(to + (i - rows.first) * units, height, (from.convert || !only_rest ? problem_.m : rows.last) - i, depth_,
@@ -207,6 +247,7 @@ class Multiplier {
   Range rows_{}, columns_{};
   Sum* sums_ = nullptr;  // where they are built otherwise, when k has several blocks
   std::int64_t sum_row_ = 0;
+  Ahead ahead_;
 };
 
 }  // namespace detail

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include <minitorch/kernels/dispatch.hpp>
+#include <minitorch/kernels/gemm_ahead.hpp>
 #include <minitorch/kernels/load_store.hpp>
 #include <minitorch/kernels/pack.hpp>
 
@@ -48,6 +49,7 @@ struct TileJob {
   typename Arithmetic::Sum* c;
   std::int64_t c_row;
   bool add;
+  Ahead* ahead;
 };
 
 // Tiles come in several heights, so that a remainder of rows wastes nothing, and one or two vectors wide.
@@ -99,6 +101,7 @@ struct TileKernel {
     constexpr std::size_t R = tile_heights<Bytes>()[Height], V = Vectors;
     using Sums = vector_t<Sum, W>;
     using Units = vector_t<Unit, W>;
+    constexpr bool looks_ahead = Height == 0 && V == 2;  // the tile that computes nearly everything
     Sums sum[R][V];
     const std::int64_t a_row = job.a_row, c_row = job.c_row;
 #pragma GCC unroll 16
@@ -106,25 +109,45 @@ struct TileKernel {
 #pragma GCC unroll 2
       for (std::size_t v = 0; v < V; ++v) {
         sum[i][v] = Sums{};
-        __builtin_prefetch(job.c + static_cast<std::int64_t>(i) * c_row + v * W, 1);
+        if (!looks_ahead) __builtin_prefetch(job.c + static_cast<std::int64_t>(i) * c_row + v * W, 1);
       }
-    const std::byte *a = job.a, *b = job.b;
-#pragma GCC unroll 2
-    for (std::int64_t p = job.k; p > 0; --p) {
+    // Two addresses and half as many distances reach all rows of a: more would be kept in registers of vectors, and the instructions
+    // that fetch them from there cost as much as multiplications.
+    constexpr std::size_t Half = (R + 1) / 2;
+    const std::byte *a = job.a, *later = a + static_cast<std::int64_t>(Half) * a_row, *b = job.b;
+    std::int64_t distance[Half];
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < Half; ++i) {
+      distance[i] = static_cast<std::int64_t>(i) * a_row;
+      asm("" : "+r"(distance[i]));
+    }
+    asm("" : "+r"(later));
+    const auto step = [&]() __attribute__((always_inline)) {
       Units row[V];
 #pragma GCC unroll 2
       for (std::size_t v = 0; v < V; ++v) __builtin_memcpy(&row[v], b + v * Bytes, Bytes);
 #pragma GCC unroll 16
       for (std::size_t i = 0; i < R; ++i) {
         Unit one;
-        __builtin_memcpy(&one, a + static_cast<std::int64_t>(i) * a_row, sizeof one);
+        __builtin_memcpy(&one, i < Half ? a + (i > 0 ? distance[i] : 0) : later + (i > Half ? distance[i - Half] : 0), sizeof one);
         const Units copies = one - Units{};
 #pragma GCC unroll 2
         for (std::size_t v = 0; v < V; ++v) multiply_add(sum[i][v], copies, row[v]);
       }
       a += job.a_step;
+      later += job.a_step;
       b += job.b_step;
+    };
+    std::int64_t p = job.k;
+    if constexpr (looks_ahead) {
+      for (; p >= 4; p -= 4) {
+        job.ahead->one();
+#pragma GCC unroll 4
+        for (int q = 0; q < 4; ++q) step();
+      }
     }
+#pragma GCC unroll 2
+    for (; p > 0; --p) step();
     Sum* c = job.c;
     if (job.add) {
 #pragma GCC unroll 16

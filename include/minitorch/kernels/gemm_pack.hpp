@@ -237,6 +237,33 @@ struct PanelPacker {
   }
 };
 
+// Writes `panels` panels side by side from an operand whose lanes are neighbours: some steps of k for all panels, then the next, so
+// that memory is read in its order. There are lanes behind the last panel to fill its last vector.
+template <class Unit>
+struct PanelsPacker {
+  Unit* to;
+  std::int64_t width, panels, k;
+  Side from;
+
+  template <int Bytes>
+  [[gnu::always_inline]] void operator()(std::integral_constant<int, Bytes>) const {
+    constexpr int W = Bytes / int{sizeof(Unit)};
+    constexpr std::int64_t steps = 16;
+    for (std::int64_t first = 0; first < k; first += steps) {
+      const std::int64_t last = first + steps < k ? first + steps : k - 1;  // the last step must not write into the next panel
+      for (std::int64_t panel = 0; panel < panels; ++panel) {
+        const std::byte* in = from.data + first * from.k_stride + panel * width * from.lane_stride;
+        Unit* out = to + (panel * k + first) * width;
+        for (std::int64_t p = first; p < last; ++p, in += from.k_stride, out += width)
+          for (std::int64_t lane = 0; lane < width; lane += W) store_raw(out + lane, load_raw<W, Unit>(in + lane * from.lane_stride));
+        if (first + steps >= k)
+          for (std::int64_t lane = 0; lane < width; lane += W)
+            store_some(out + lane, load_raw<W, Unit>(in + lane * from.lane_stride), width - lane);
+      }
+    }
+  }
+};
+
 // The block of `lanes` x k numbers as the product computes them, written to `to` in the order in which the operand has them.
 template <class Arithmetic>
 Side convert_side(const Side& from, std::int64_t lanes, std::int64_t k, std::byte* to, std::int64_t to_row) {
