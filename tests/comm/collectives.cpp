@@ -186,6 +186,23 @@ TEST_CASE("C-11 calls that have begun end in any order, keep what they are given
     });
 }
 
+TEST_CASE("C-11 a long call is done by who waits for it, while the last to begin it is elsewhere") {
+  for (mt::Backend backend : backends()) {
+    const auto times = mt::launch({.backend = backend}, 2, [](mt::Communicator& comm) {
+      const auto now = [] { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); };
+      std::pmr::vector<float> x(300001, static_cast<float>(comm.rank() + 1), comm.memory());
+      if (comm.rank() == 1) std::this_thread::sleep_for(50ms);
+      mt::Work work = comm.start_all_reduce(x);
+      if (comm.rank() == 1) std::this_thread::sleep_for(1s);
+      const double woken = now();
+      work.wait();
+      for (float v : x) require(v == 3, "a begun sum");
+      return std::vector{woken, now()};
+    });
+    CHECK(times[0][1] < times[1][0]);
+  }
+}
+
 TEST_CASE("C-11 an exception that drops a begun call is the first cause, at once") {
   const auto began = std::chrono::steady_clock::now();
   CHECK_THROWS_WITH(mt::launch(3,

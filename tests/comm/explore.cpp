@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include <minitorch/comm/rendezvous.hpp>
+#include <minitorch/comm/shares.hpp>
 #include <minitorch/core/text.hpp>
 
 #include "tests/catch.hpp"
@@ -24,6 +25,8 @@ struct Shared {
   comm::Gate<Explored> gate;
   comm::Line<Explored> lines[2 * World::max_ranks];
   std::uint64_t staging[2][World::max_ranks];
+  comm::Shares<Explored> shares;
+  std::uint64_t results[4];               // one a part of shared work
   std::uint8_t committed[8], aborted[8];  // by epoch: whether some rank saw it so
 };
 
@@ -34,6 +37,8 @@ struct Case {
   int buffers = 2;        // staging buffers a rank
   int odd = -1;           // the epoch in which rank 1 calls something else
   std::uint64_t first = 0;
+  int parts = 0;       // of work that all share
+  bool looks = false;  // at offered work before it waits
 };
 
 std::uint64_t value(int rank, std::uint64_t epoch) { return epoch * 16 + static_cast<std::uint64_t>(rank) + 1; }
@@ -60,13 +65,28 @@ Found explore(const Case& c, Mode mode = Mode::reduced) {
       line.place.in = value(rank, epoch);
       line.print.words[0] = c.odd == e && rank == 1 ? 9 : epoch;
       bool judged = false;
-      const auto outcome = meeting.meet(
-          policy, 0,
-          [&] {
-            judged = true;
-            return comm::completed;
-          },
-          [&] { return c.gives_up && world.choose(); });
+      const auto count = static_cast<std::uint64_t>(c.parts);
+      const auto work = [&] {
+        bool was_last = false;
+        for (std::uint64_t part; !was_last && (part = shared.shares.take(epoch, count)) < count;) {
+          world.write(&shared.results[part]);
+          shared.results[part] = epoch * 8 + part;
+          was_last = shared.shares.finish(count);
+        }
+        return was_last;
+      };
+      const auto judge = [&] {
+        judged = true;
+        if (c.parts > 0) shared.shares.open(epoch);
+        return c.parts > 0 ? comm::offered : comm::completed;
+      };
+      const auto give_up = [&] { return c.gives_up && world.choose(); };
+      const auto outcome = [&] {
+        if (c.parts == 0) return meeting.meet(policy, 0, judge, give_up);
+        meeting.begin(policy, judge);
+        if (c.looks) meeting.look(policy, work);
+        return meeting.end(policy, 0, work, give_up);
+      }();
       (outcome.committed ? shared.committed : shared.aborted)[e] = 1;
       world.check(!(shared.committed[e] && shared.aborted[e]), "one rank committed what another one aborted");
       if (!outcome.committed) {
@@ -75,6 +95,10 @@ Found explore(const Case& c, Mode mode = Mode::reduced) {
       }
       world.check((outcome.flags == comm::mismatched) == (c.odd == e), "ranks disagree about a mismatch");
       world.check(judged ? outcome.flags == comm::completed : true, "a judgement without its flag");
+      for (int part = 0; part < c.parts && outcome.flags == comm::completed; ++part) {
+        world.read(&shared.results[part]);
+        world.check(shared.results[part] == epoch * 8 + static_cast<std::uint64_t>(part), "a part is not done");
+      }
       for (int r = 0; r < c.ranks; ++r) {
         world.read(&staging[r]);
         world.check(staging[r] == value(r, epoch), "a staging buffer was overwritten");
@@ -94,7 +118,8 @@ constexpr comm::Meeting flags = comm::Meeting::flags, counted = comm::Meeting::c
 
 std::string text(const Case& c) {
   return minitorch::concat(c.kind == flags ? "flags, " : "counted, ", c.ranks, " ranks, ", c.epochs, " epochs",
-                           c.gives_up ? ", gives up" : "", c.first > 0 ? ", wraps" : "", c.odd > 0 ? ", a mismatch" : "");
+                           c.gives_up ? ", gives up" : "", c.first > 0 ? ", wraps" : "", c.odd > 0 ? ", a mismatch" : "",
+                           c.parts > 0 ? ", shared work" : "", c.looks ? ", looked at" : "");
 }
 
 void check_all(const std::vector<Case>& cases) {
@@ -106,7 +131,7 @@ void check_all(const std::vector<Case>& cases) {
   }
 }
 
-// The lower halves of the words, on which a futex sleeps, wrap around at 2^29 and 2^30 epochs. Lines and staging are used again in the
+// The lower halves of the words, on which a futex sleeps, wrap around at 2^28 and 2^30 epochs. Lines and staging are used again in the
 // third.
 const Case few[] = {{.kind = flags, .ranks = 2, .epochs = 4},
                     {.kind = flags, .ranks = 2, .epochs = 3, .gives_up = true},
@@ -116,8 +141,12 @@ const Case few[] = {{.kind = flags, .ranks = 2, .epochs = 4},
                     {.kind = counted, .ranks = 2, .epochs = 4},
                     {.kind = counted, .ranks = 2, .epochs = 3, .gives_up = true},
                     {.kind = counted, .ranks = 2, .epochs = 3, .odd = 2},
-                    {.kind = counted, .ranks = 2, .epochs = 3, .first = (std::uint64_t{1} << 29) - 2},
-                    {.kind = counted, .ranks = 3, .epochs = 1}};
+                    {.kind = counted, .ranks = 2, .epochs = 3, .first = (std::uint64_t{1} << 28) - 2},
+                    {.kind = counted, .ranks = 3, .epochs = 1},
+                    {.kind = counted, .ranks = 2, .epochs = 2, .parts = 2},
+                    {.kind = counted, .ranks = 2, .epochs = 2, .parts = 2, .looks = true},
+                    {.kind = counted, .ranks = 2, .epochs = 2, .gives_up = true, .parts = 2},
+                    {.kind = counted, .ranks = 2, .epochs = 2, .odd = 2, .parts = 2}};
 
 }  // namespace
 
@@ -136,7 +165,9 @@ TEST_CASE("every schedule of four ranks is right: a minute or two, so only with 
              {.kind = flags, .ranks = 4, .epochs = 1, .gives_up = true},
              {.kind = counted, .ranks = 3, .epochs = 3},
              {.kind = counted, .ranks = 3, .epochs = 2, .gives_up = true},
-             {.kind = counted, .ranks = 4, .epochs = 1}});
+             {.kind = counted, .ranks = 4, .epochs = 1},
+             {.kind = counted, .ranks = 3, .epochs = 1, .parts = 2},
+             {.kind = counted, .ranks = 3, .epochs = 1, .gives_up = true, .parts = 2}});
 }
 
 TEST_CASE("what reduced exploration leaves out leads nowhere else: full exploration finds the same states") {
@@ -154,6 +185,7 @@ TEST_CASE("what reduced exploration leaves out leads nowhere else: full explorat
     CHECK(full.firm == reduced.firm);
     CHECK(full.states > reduced.states);
   }
+  CHECK(explore({.kind = counted, .ranks = 2, .epochs = 1, .wakes = false, .parts = 2}) == "everybody sleeps");
 }
 
 // With three ranks one may be woken and another one not; with two there are more epochs.

@@ -9,6 +9,7 @@
 #include <minitorch/comm/arena.hpp>
 #include <minitorch/comm/counters.hpp>
 #include <minitorch/comm/rendezvous.hpp>
+#include <minitorch/comm/shares.hpp>
 #include <minitorch/comm/transfer.hpp>
 #include <minitorch/comm/world.hpp>
 
@@ -36,9 +37,10 @@ template <class Policy>
 struct Site {
   Gate<Policy>* gate;
   Line<Policy>* lines;  // two sets, one line a rank
-  std::byte* staging;   // two buffers a rank
-  std::int64_t chunk;   // bytes of a buffer for what a rank shows of its input
-  std::int64_t sums;    // bytes after it for its share of a sum
+  Shares<Policy>* shares;
+  std::byte* staging;  // two buffers a rank
+  std::int64_t chunk;  // bytes of a buffer for what a rank shows of its input
+  std::int64_t sums;   // bytes after it for its share of a sum
 };
 
 template <class Policy>
@@ -66,6 +68,7 @@ class Channel {
   Policy& policy() { return policy_; }
   bool crowded() const { return member_->world->crowded; }
   std::int64_t chunk() const { return site_.chunk; }
+  std::uint64_t calls() const { return calls_; }  // entered so far
 
   // Begins a call: refuses it after an abort or in a foreign process, and says what this rank is doing.
   void enter(const Call& call, std::chrono::nanoseconds deadline) {
@@ -94,16 +97,22 @@ class Channel {
   void meet() {
     meet([] { return std::uint64_t{0}; });
   }
-  // The two halves of a counted meeting: other things may be done between them, on other channels.
+  // The two halves of a counted meeting: other things may be done between them, on other channels. See Rendezvous for work().
   template <class Judge>
   void begin(Judge&& judge) {
     next().print = print_;
     meeting_.begin(policy_, judge);
   }
-  std::uint64_t end() {
-    return wait([&](auto&& give_up) { return meeting_.end(policy_, spins_, give_up); });
+  template <class Work>
+  std::uint64_t end(Work&& work) {
+    return wait([&](auto&& give_up) { return meeting_.end(policy_, spins_, work, give_up); });
+  }
+  template <class Work>
+  void look(Work&& work) {
+    meeting_.look(policy_, work);
   }
   bool over() const { return meeting_.over(); }
+  Shares<Policy>& shares() { return *site_.shares; }
 
   // Work on memory of peers. Who leaves a failed call waits for it to end before the memory can be freed.
   template <class Body>
@@ -150,6 +159,8 @@ class Channel {
     return buffer(rank_, meeting_.parity() ^ 1);
   }
 
+  // From here on waits are timed from their beginning, otherwise beyond the first spins: a small call does not take as long as two clocks.
+  void time_waits(bool from_the_beginning) { times_waits_ = from_the_beginning; }
   std::chrono::nanoseconds take_waited() { return std::exchange(waited_, {}); }
 
  private:
@@ -164,8 +175,9 @@ class Channel {
   template <class Meet>
   std::uint64_t wait(Meet&& meet) {
     waiting_since_.reset();
+    const auto arrived = times_waits_ ? Clock::now() : Clock::time_point{};
     const auto outcome = meet([this] { return give_up(); });
-    if (waiting_since_.has_value()) waited_ += Clock::now() - *waiting_since_;
+    if (times_waits_ || waiting_since_.has_value()) waited_ += Clock::now() - (times_waits_ ? arrived : *waiting_since_);
     adapt(waiting_since_.has_value());
     if (!outcome.committed) give_in();
     if ((outcome.flags & mismatched) != 0) disagree();
@@ -260,7 +272,7 @@ class Channel {
   std::chrono::nanoseconds deadline_{0}, waited_{0};
   std::optional<Clock::time_point> waiting_since_;
   std::uint32_t spins_, sleeps_ = 0;
-  bool staged_ = false;
+  bool staged_ = false, times_waits_ = false;
 };
 
 }  // namespace minitorch::comm

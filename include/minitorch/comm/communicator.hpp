@@ -69,7 +69,8 @@ class Communicator {
     all_reduce(data, data, reduction, tag);
   }
 
-  // The same, begun now and finished by Work::wait(): whoever arrives last, and whoever waits, does the sums.
+  // The same, begun now and finished by Work::wait(). When all have begun it, those who wait for it, or begin another, do the sums; short
+  // ones are done by the last to begin.
   template <WireRange In, WireOutput Out>
   Work start_all_reduce(In&& in, Out&& out, Reduction reduction = Reduction::sum, std::uint64_t tag = 0) {
     return start(reduction_call(comm::Verb::all_reduce, in, out, reduction, 0, tag));

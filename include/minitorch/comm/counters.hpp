@@ -13,8 +13,8 @@ namespace minitorch {
 struct Counter {
   std::int64_t calls = 0;
   std::int64_t bytes = 0;               // of the values computed, whoever receives them
-  std::chrono::nanoseconds waiting{0};  // for peers, beyond the first spins
-  std::chrono::nanoseconds moving{0};   // in copies and sums of large calls
+  std::chrono::nanoseconds waiting{0};  // for peers who have not come yet or still move; of small calls beyond the first spins
+  std::chrono::nanoseconds moving{0};   // in copies and sums of large calls, and of those that have begun
 };
 
 // By verb, of one communicator.

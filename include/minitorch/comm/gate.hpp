@@ -13,9 +13,10 @@ namespace minitorch::comm {
 
 // Flags beside the epoch in the control word.
 inline constexpr std::uint64_t mismatched = 1;  // the committed operation did nothing: ranks called different ones
-inline constexpr std::uint64_t completed = 2;   // the last to arrive did everybody's work
+inline constexpr std::uint64_t completed = 2;   // everybody's work is done
 inline constexpr std::uint64_t aborted = 4;     // nothing commits any more
-inline constexpr int epoch_shift = 3;
+inline constexpr std::uint64_t offered = 8;     // all have arrived, and whoever looks takes parts of the work; commits when it is done
+inline constexpr int epoch_shift = 4;
 
 constexpr std::uint64_t epoch_of(std::uint64_t control) { return control >> epoch_shift; }
 
@@ -42,6 +43,14 @@ class Gate {
   // Commits the epoch after the one in `from` and wakes everybody, unless the gate was aborted. Returns the control word after.
   std::uint64_t commit(Policy& policy, std::uint64_t from, std::uint64_t flags) {
     const std::uint64_t to = (epoch_of(from) + 1) << epoch_shift | flags;
+    if (!control_.compare_exchange_strong(from, to, std::memory_order_seq_cst)) return from;
+    if (sleepers_.load(std::memory_order_seq_cst) != 0) policy.wake(control_);
+    return to;
+  }
+
+  // Offers the work of the epoch after the one in `from` to everybody, unless the gate was aborted. Returns the control word after.
+  std::uint64_t offer(Policy& policy, std::uint64_t from) {
+    const std::uint64_t to = from | offered;
     if (!control_.compare_exchange_strong(from, to, std::memory_order_seq_cst)) return from;
     if (sleepers_.load(std::memory_order_seq_cst) != 0) policy.wake(control_);
     return to;

@@ -52,10 +52,12 @@ class Group final : public Communicator {
     if (slot.channel == nullptr)
       slot.channel =
           std::make_unique<Channel<Policy>>(channel_.member(), layout_.slot(base_, k), channel_.members(), rank(), id_, Meeting::counted);
+    for (Slot& other : slots_)
+      if (other.pending != nullptr) other.pending->look();
     Counter& counter = counters_[call.verb];
     ++counter.calls;
     counter.bytes += call.count * wire_size(call.type);
-    slot.pending = std::make_shared<Begun<Policy>>(*slot.channel, call, deadline());
+    slot.pending = std::make_shared<Begun<Policy>>(*slot.channel, call, deadline(), counter);
     return Work(slot.pending);
   }
 
@@ -96,16 +98,18 @@ class Group final : public Communicator {
     Counter& counter = counters_[call.verb];
     ++counter.calls;
     counter.bytes += bytes;
-    if (bytes <= one_shot_bytes) {
-      one_shot(channel, call);
-    } else {
+    const bool is_large = bytes > one_shot_bytes;
+    channel.time_waits(is_large);
+    if (is_large) {
       const auto began = std::chrono::steady_clock::now();
       Large(channel, call).run();
       counter.moving += std::chrono::steady_clock::now() - began;
+    } else {
+      one_shot(channel, call);
     }
     const auto waited = channel.take_waited();
     counter.waiting += waited;
-    if (bytes > one_shot_bytes) counter.moving -= waited;
+    if (is_large) counter.moving -= waited;
   }
 
   // Frees what this rank made room for and nobody uses any more.

@@ -47,10 +47,16 @@ class Layout {
   std::int64_t pairs_at() const { return control_bytes() + 2 * ranks_ * (chunk() + sums()); }
   static std::int64_t rounded(std::int64_t bytes) { return (bytes + page - 1) / page * page; }
   static std::int64_t gate_bytes(int ranks) {
-    return static_cast<std::int64_t>(sizeof(Gate<Policy>)) + 2 * ranks * static_cast<std::int64_t>(sizeof(Line<Policy>));
+    return static_cast<std::int64_t>(sizeof(Gate<Policy>) + sizeof(Shares<Policy>)) +
+           2 * ranks * static_cast<std::int64_t>(sizeof(Line<Policy>));
   }
   static Site<Policy> make(std::byte* control, std::byte* staging, std::int64_t chunk, std::int64_t sums) {
-    return {reinterpret_cast<Gate<Policy>*>(control), reinterpret_cast<Line<Policy>*>(control + sizeof(Gate<Policy>)), staging, chunk,
+    std::byte *const shares = control + sizeof(Gate<Policy>), *const lines = shares + sizeof(Shares<Policy>);
+    return {reinterpret_cast<Gate<Policy>*>(control),
+            reinterpret_cast<Line<Policy>*>(lines),
+            reinterpret_cast<Shares<Policy>*>(shares),
+            staging,
+            chunk,
             sums};
   }
 

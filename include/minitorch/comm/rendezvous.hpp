@@ -44,7 +44,7 @@ class Rendezvous {
         rank_(rank),
         ranks_(ranks),
         kind_(kind),
-        control_(gate->control() & ~aborted),
+        control_(gate->control() & ~(aborted | offered)),
         epoch_(epoch_of(control_)) {}
 
   int parity() const { return static_cast<int>(epoch_ & 1); }
@@ -75,7 +75,8 @@ class Rendezvous {
   Outcome meet(Policy& policy, std::uint32_t spins, Judge&& judge, GiveUp&& give_up) {
     if (kind_ == Meeting::counted) {
       begin(policy, judge);
-      return end(policy, spins, give_up);
+      return end(
+          policy, spins, [] { return false; }, give_up);
     }
     bool all = announce(policy);
     for (int r = 0; r < ranks_ && all; ++r) all = r == rank_ || peer(r).flag.wait(policy, epoch_, spins, give_up);
@@ -85,29 +86,48 @@ class Rendezvous {
     return {true, flags};
   }
 
-  // The two halves of a counted meeting.
+  // The two halves of a counted meeting. When judge() returns `offered`, work() is called by those who look, until one call says that
+  // what it did was the last of the work: then the meeting commits, `completed`.
   template <class Judge>
   void begin(Policy& policy, Judge&& judge) {
     announce(policy);
-    was_last_ = gate_->arrive(epoch_, static_cast<std::uint32_t>(ranks_));
+    now_ = control_;
+    const bool is_last = gate_->arrive(epoch_, static_cast<std::uint32_t>(ranks_));
     policy.point(Point::arrived);
-    if (!was_last_) return;
+    if (!is_last) return;
     const std::uint64_t flags = agree() ? judge() : mismatched;
     policy.point(Point::checked);
-    now_ = gate_->commit(policy, control_, flags);
+    now_ = flags == offered ? gate_->offer(policy, control_) : gate_->commit(policy, control_, flags);
   }
-  template <class GiveUp>
-  Outcome end(Policy& policy, std::uint32_t spins, GiveUp&& give_up) {
-    if (!was_last_) now_ = gate_->wait(policy, control_, spins, give_up);
+  template <class Work, class GiveUp>
+  Outcome end(Policy& policy, std::uint32_t spins, Work&& work, GiveUp&& give_up) {
+    if (now_ == control_) now_ = gate_->wait(policy, control_, spins, give_up);
+    if (!help(policy, work)) now_ = gate_->wait(policy, now_, spins, give_up);
     if (epoch_of(now_) < epoch_) return {false, 0};
     control_ = now_ & ~aborted;
     policy.point(Point::committed);
     return {true, now_ & (mismatched | completed)};
   }
+  // Between the two, does what is offered and returns without waiting for what others do.
+  template <class Work>
+  void look(Policy& policy, Work&& work) {
+    if (now_ == control_) now_ = gate_->control();
+    help(policy, work);
+  }
   // Whether end() would return at once.
-  bool over() const { return was_last_ || gate_->control() != control_; }
+  bool over() const { return (now_ & ~offered) != control_ || (gate_->control() & ~offered) != control_; }
 
  private:
+  // Returns false when what is left is in the hands of others.
+  template <class Work>
+  bool help(Policy& policy, Work&& work) {
+    if (now_ != (control_ | offered)) return true;
+    if (!work()) return false;
+    policy.point(Point::checked);
+    now_ = gate_->commit(policy, now_, completed);
+    return true;
+  }
+
   Line<Policy>& line(int rank, std::uint64_t epoch) {
     return lines_[(epoch & 1) * static_cast<std::uint64_t>(ranks_) + static_cast<std::uint64_t>(rank)];
   }
@@ -131,8 +151,7 @@ class Rendezvous {
   int rank_, ranks_;
   Meeting kind_;
   std::uint64_t control_, epoch_;  // the word as of the last counted epoch that ended; the epoch begun
-  std::uint64_t now_ = 0;
-  bool was_last_ = false;
+  std::uint64_t now_ = 0;          // the word as this rank last saw it
 };
 
 }  // namespace minitorch::comm

@@ -19,7 +19,9 @@ class Pending {
   virtual ~Pending() = default;
   // Returns when the call is done; throws what it would have thrown. Any number of times.
   virtual void wait() = 0;
-  virtual bool done() const = 0;
+  virtual bool done() = 0;
+  // Does what there is to do without waiting for anybody.
+  virtual void look() noexcept = 0;
   // An exception unwinds: nobody may wait for this rank any more.
   virtual void abandon() noexcept = 0;
 };
