@@ -40,6 +40,7 @@ void all_reduce_into(const Tensor<T>& x, T* out, Communicator& comm) {
 template <Scalar T>
 Tensor<T> sum_ranks(const Tensor<T>& x, Communicator* comm) {
   if (comm->size() == 1) return x;
+  const MemoryScope in_arena(comm->memory());  // ranks write their shares of the sum to each other
   return record<T>(
       "sum_ranks", x.shape(), [&](T* out) { all_reduce_into(x, out, *comm); },
       wrt(
@@ -51,6 +52,7 @@ Tensor<T> sum_ranks(const Tensor<T>& x, Communicator* comm) {
 template <Scalar T>
 Tensor<T> sum_both_ways(const Tensor<T>& x, Communicator* comm) {
   if (comm->size() == 1) return x;
+  const MemoryScope in_arena(comm->memory());
   return record<T>(
       "sum_both_ways", x.shape(), [&](T* out) { all_reduce_into(x, out, *comm); },
       wrt(

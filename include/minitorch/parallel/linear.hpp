@@ -16,46 +16,38 @@ namespace minitorch::parallel {
 
 namespace detail {
 
-// value     x W^T for x [..., in] and W [out, in], in the accumulation type
-// gradient  dy W, dy^T x, with dy rounded to x's type
+// value     a part of x W^T + b, in the accumulation type, for x [..., in] and W [out, in]: with b on the first shard alone
+// gradient  dy W, dy^T x, with dy rounded to x's type; the sum of dy's rows on every rank, because the gradient of a Partial value is
+//           whole everywhere
 // saves     x and W
 template <Scalar A, Scalar W>
-Tensor<compute_t<A>> wide_linear(const Tensor<A>& x, const Tensor<W>& weight) {
-  if constexpr (!is_narrow<A>) {
-    return linear(x, weight);
-  } else {
-    minitorch::detail::check_linear(x, weight, Tensor<W>{});
-    const std::int64_t out_width = weight.shape()[0], in_width = weight.shape()[1], rows = x.numel() / in_width;
-    Shape shape = x.shape();
-    shape[x.rank() - 1] = out_width;
-    return record<compute_t<A>>(
-        "wide_linear", shape,
-        [&](compute_t<A>* out) {
-          run_product(Product<A, W>{x, weight, false, true, 1, rows, out_width, in_width}, out, false);
-        },
-        wrt(
-            x,
-            [](const Tensor<compute_t<A>>& dy, const Tensor<W>& w, std::int64_t m) {
-              return Product<A, W>{dy.template to<A>(), w, false, false, 1, m, w.shape()[1], w.shape()[0]};
-            },
-            weight, rows),
-        wrt(
-            weight,
-            [](const Tensor<compute_t<A>>& dy, const Tensor<A>& input, std::int64_t m) {
-              return Product<A, A>{dy.template to<A>(), input, true, false, 1, dy.shape().back(), input.shape().back(), m};
-            },
-            x, rows));
-  }
-}
-
-// value     x + bias on the first shard, x elsewhere
-// gradient  dy; for the bias the sum of dy's rows on every rank, because the gradient of a Partial value is whole everywhere
-// saves     nothing
-template <Scalar A, Scalar W>
-Tensor<A> add_once(const Tensor<A>& x, const Tensor<W>& bias, bool first) {
-  Tensor<A> value = no_grad([&] { return first ? add(x, bias.template to<A>()) : x.detach(); });
-  return record_view("add_once", std::move(value), wrt(x, [](const Tensor<A>& dy) { return dy; }),
-                     wrt(bias, [](const Tensor<A>& dy) { return minitorch::detail::sum_rows(dy, dy.shape().back()).template to<W>(); }));
+Tensor<compute_t<A>> part_of_linear(const Tensor<A>& x, const Tensor<W>& weight, const Tensor<W>& bias, bool first) {
+  using Wide = compute_t<A>;
+  minitorch::detail::check_linear(x, weight, bias);
+  const std::int64_t out_width = weight.shape()[0], in_width = weight.shape()[1], rows = x.shape().product(0, x.rank() - 1);
+  Shape shape = x.shape();
+  shape[x.rank() - 1] = out_width;
+  const auto forward = [&](Wide* out) {
+    const Product<A, W> product{x, weight, false, true, 1, rows, out_width, in_width};
+    Workspace<Wide> added(first && bias.defined() ? out_width : 0);
+    if (first && bias.defined()) kernels::convert(out_width, added.data(), bias.data());
+    run_product(product, out, false, first && bias.defined() ? added.data() : nullptr);
+  };
+  const auto for_x = wrt(
+      x,
+      [](const Tensor<Wide>& dy, const Tensor<W>& w, std::int64_t m) {
+        return Product<A, W>{dy.template to<A>(), w, false, false, 1, m, w.shape()[1], w.shape()[0]};
+      },
+      weight, rows);
+  const auto for_weight = wrt(
+      weight,
+      [](const Tensor<Wide>& dy, const Tensor<A>& input, std::int64_t m) {
+        return Product<A, A>{dy.template to<A>(), input, true, false, 1, dy.shape().back(), input.shape().back(), m};
+      },
+      x, rows);
+  if (!bias.defined()) return record<Wide>("part_of_linear", shape, forward, for_x, for_weight);
+  return record<Wide>("part_of_linear", shape, forward, for_x, for_weight,
+                      wrt(bias, [](const Tensor<Wide>& dy) { return minitorch::detail::sum_rows(dy, dy.shape().back()); }));
 }
 
 }  // namespace detail
@@ -107,8 +99,8 @@ class RowLinear {
   Placed<A, Partial, Name> operator()(const Placed<A, Sharded<last>, Name>& x) const {
     const MemoryScope in_arena(x.comm().memory());  // the sum over ranks reads the parts where they are
     std::vector<Tensor<compute_t<A>>> parts;
-    for (std::size_t i = 0; i < weight.shards.size(); ++i) parts.push_back(detail::wide_linear(x.parts()[i], weight.shards[i]));
-    if (bias.defined()) parts[0] = detail::add_once(parts[0], bias, x.axis().shard(0) == 0);
+    for (std::size_t i = 0; i < weight.shards.size(); ++i)
+      parts.push_back(detail::part_of_linear(x.parts()[i], weight.shards[i], i == 0 ? bias : Tensor<T>{}, x.axis().shard(0) == 0));
     return {x.axis(), std::move(parts)};
   }
   template <Scalar A, PlacementTag P, AxisName Name>

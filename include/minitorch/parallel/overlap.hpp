@@ -7,10 +7,12 @@
 //   weights    dy^T x and the sum of dy's rows, of every layer
 //   begun      begins the sum of dx over ranks
 //   linear     dx = dy W, the sum over the layers; hands dy on to `weights`
+// The newest `linear` makes dx in memory that ranks share, where it becomes the sum over ranks.
 
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include <minitorch/parallel/linear.hpp>
@@ -43,7 +45,8 @@ Tensor<A> begun_sum(const Tensor<A>& x, Communicator* comm, const std::shared_pt
                          [](const Tensor<A>& dy, Communicator* c, const std::shared_ptr<Work>& w) {
                            if (grad_enabled() || thread_state.anomaly_mode) return sum_ranks(dy, c);
                            const MemoryScope in_arena(c->memory());
-                           Tensor<A> sum = Tensor<A>::empty(dy.shape());
+                           const bool in_place = !is_narrow<A> && dy.body().exclusive();  // a narrow one was rounded into private memory
+                           Tensor<A> sum = in_place ? dy : Tensor<A>::empty(dy.shape());
                            ++thread_state.collectives;
                            *w = c->start_all_reduce(dy.values(), sum.mutable_values());
                            w->keep(std::pair(dy, sum));
@@ -73,21 +76,41 @@ Tensor<A> weight_path(const Tensor<A>& x, const Tensor<W>& weight, const Tensor<
                      wrt(bias, [](const Tensor<A>& dy) { return minitorch::detail::sum_rows(dy, dy.shape().back()); }));
 }
 
+// The product as a tensor in memory that ranks share.
+template <Scalar C, Scalar A, Scalar B>
+Tensor<C> product_in_arena(const Product<A, B>& product, const Shape& shape, Communicator& comm) {
+  if (grad_enabled()) return materialize<A>(product, shape).template to<C>();
+  const MemoryScope in_arena(comm.memory());
+  Tensor<C> out = Tensor<C>::empty(shape);
+  run_product(product, out.mutable_data(), false);
+  return out;
+}
+
 // value     x W^T + b
 // gradient  dy W; dy for the path of the weights
 // saves     W
-template <Scalar A, Scalar W>
-Tensor<A> linear_beside(const Tensor<A>& x, const Tensor<W>& weight, const Tensor<W>& bias, const Tensor<A>& path) {
-  const std::int64_t rows = x.shape().product(0, x.rank() - 1);
-  return record<A>(
-      "linear", path.shape(), [&](A* out) { minitorch::detail::linear_into(x, weight, bias, out); },
-      wrt(
-          x,
-          [](const Tensor<A>& dy, const Tensor<W>& w, std::int64_t m) {
-            return Product<A, W>{dy, w, false, false, 1, m, w.shape()[1], w.shape()[0]};
-          },
-          weight, rows),
-      wrt(path, pass_on));
+// The newest of the layers of one x makes the gradient of x. Of several layers it is a sum, as wide as sums are.
+template <bool Newest, bool Several, Scalar A, Scalar W>
+Tensor<A> linear_beside(const Tensor<A>& x, const Tensor<W>& weight, const Tensor<W>& bias, const Tensor<A>& path, Communicator* comm) {
+  using Sum = std::conditional_t<Several, compute_t<A>, A>;
+  const auto forward = [&](A* out) { minitorch::detail::linear_into(x, weight, bias, out); };
+  auto product = [](const Tensor<A>& dy, const Tensor<W>& w) {
+    return Product<A, W>{dy, w, false, false, 1, dy.shape().product(0, dy.rank() - 1), w.shape()[1], w.shape()[0]};
+  };
+  using OfInput = decltype(product);
+  if constexpr (Newest)
+    return record<A>("linear", path.shape(), forward,
+                     wrt(
+                         x,
+                         [](const Tensor<A>& dy, const Tensor<W>& w, Communicator* c) {
+                           Shape shape = dy.shape();
+                           shape[dy.rank() - 1] = w.shape()[1];
+                           return product_in_arena<Sum>(OfInput()(dy, w), shape, *c);
+                         },
+                         weight, comm),
+                     wrt(path, pass_on));
+  else
+    return record<A>("linear", path.shape(), forward, wrt(x, product, weight), wrt(path, pass_on));
 }
 
 }  // namespace detail
@@ -108,11 +131,17 @@ std::array<Placed<A, Sharded<last>, Name>, 1 + sizeof...(More)> column_layers(co
   const auto path = [&](const ColumnLinear<T>& layer) { return detail::weight_path(input, layer.weight.shards[0], bias(layer)); };
   const std::array<Tensor<A>, 1 + sizeof...(More)> paths{path(first), path(more)...};
   const Tensor<A> shared = detail::begun_sum(input, &x.comm(), work);
-  std::size_t next = 0;
-  const auto output = [&](const ColumnLinear<T>& layer) {
-    return Out(x.axis(), {detail::linear_beside(shared, layer.weight.shards[0], bias(layer), paths[next++])});
+  constexpr std::size_t count = 1 + sizeof...(More);
+  const std::array<const ColumnLinear<T>*, count> layers{&first, &more...};
+  const auto output = [&]<std::size_t At>(std::integral_constant<std::size_t, At>) {
+    const ColumnLinear<T>& layer = *layers[At];
+    return Out(x.axis(),
+               {detail::linear_beside<At + 1 == count, (count > 1)>(shared, layer.weight.shards[0], bias(layer), paths[At], &x.comm())});
   };
-  return {output(first), output(more)...};
+  return [&]<std::size_t... At>(std::index_sequence<At...>) {
+    return std::array<Out, count>{output(std::integral_constant<std::size_t, At>())...};
+  }
+  (std::make_index_sequence<count>());
 }
 
 }  // namespace minitorch::parallel
