@@ -104,7 +104,7 @@ class World {
     fiber().history = mix(fiber().history, value);
   }
   // Where a rank's past matters only through `value`.
-  void mark(std::uint64_t value) { fiber().mark = fiber().history = value; }
+  void mark(std::uint64_t value) { fiber().mark = fiber().history = fiber().next = value; }
   void sleep_on(const void* word) {
     fiber().blocked = word;
     fiber().next = mix(fiber().next, 1);  // it has looked at the word
