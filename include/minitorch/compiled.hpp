@@ -5,6 +5,7 @@
 #include <minitorch/compiled/arithmetic.hpp>
 #include <minitorch/compiled/attention.hpp>
 #include <minitorch/compiled/autograd.hpp>
+#include <minitorch/compiled/comm.hpp>
 #include <minitorch/compiled/composite.hpp>
 #include <minitorch/compiled/elementwise.hpp>
 #include <minitorch/compiled/kernels.hpp>

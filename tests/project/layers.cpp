@@ -21,7 +21,7 @@ const std::map<std::string, std::set<std::string>> stands_on = {
     {"parallel", {"nn", "optim", "comm"}},
     {"io", {"autograd"}},
     {"train", {"nn", "optim", "io"}},
-    {"compiled", {"train"}},
+    {"compiled", {"train", "parallel"}},
 };
 
 bool may_include(const std::string& from, const std::string& to) {

@@ -34,7 +34,7 @@ namespace detail {
 // Calls visitor(name, part) for every part below `part`, itself included, with dotted names; containers count from 0.
 struct Walk {
   template <class Part, class Visitor>
-  static void part(const std::string& name, Part& part, Visitor& visitor) {
+  [[gnu::noinline]] static void part(const std::string& name, Part& part, Visitor& visitor) {
     visitor(name, part);
     if constexpr (Module<Part>) {
       part.visit([&](const char* member, auto& inner) { Walk::part(joined(name, member), inner, visitor); });

@@ -125,6 +125,16 @@ void wrapping_sum(const void* const* sources, int n, std::int64_t at, std::int64
   fold<T, T>(sources, n, at, size, to, [](const auto& a, const auto& b) { return a + b; });
 }
 
+template <bool Both>
+void bitwise(const void* const* sources, int n, std::int64_t at, std::int64_t size, void* to) {
+  fold<std::uint8_t, std::uint8_t>(sources, n, at, size, to, [](const auto& a, const auto& b) {
+    if constexpr (Both)
+      return a & b;
+    else
+      return a | b;
+  });
+}
+
 // The sum of two or four ranks, written to all of them at once.
 template <class T>
 void sum_for_all(const void* const* sources, int n, std::int64_t at, std::int64_t size, void* const* outs) {
@@ -157,11 +167,9 @@ inline void combine_one(Reduction reduction, WireType type, const void* const* s
       const std::int64_t part = (std::min)(tree_block, size * bytes - done);
       void* const to = static_cast<std::byte*>(out) + done;
       if (reduction == Reduction::bit_and)
-        detail::fold<std::uint8_t, std::uint8_t>(sources, n, at * bytes + done, part, to,
-                                                 [](const auto& a, const auto& b) { return a & b; });
+        detail::bitwise<true>(sources, n, at * bytes + done, part, to);
       else
-        detail::fold<std::uint8_t, std::uint8_t>(sources, n, at * bytes + done, part, to,
-                                                 [](const auto& a, const auto& b) { return a | b; });
+        detail::bitwise<false>(sources, n, at * bytes + done, part, to);
     }
     return;
   }
