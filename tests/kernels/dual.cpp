@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <array>
 #include <cmath>
+#include <limits>
 #include <tuple>
 
 #include <minitorch/kernels/dual.hpp>
@@ -124,9 +125,16 @@ TEST_CASE("GE_-10 GE_-5 GE_-1 GE_0.5 GE_1 GE_3 GE_10 GE_1e30 GE_2nd GELU and its
       CHECK(b[1] == Approx(row.tanh_slope).epsilon(1e-12));
     }
     CHECK(derivatives(exact, 0.7)[2] == Approx(0.4715034393838095).epsilon(1e-12));
-    for (const auto& at : {derivatives(exact, -1e30), derivatives(tanh_form, -1e30)}) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    const auto silu_form = [](const auto& a) { return silu(a); };
+    for (const auto& at : {derivatives(exact, -1e30), derivatives(tanh_form, -1e30), derivatives(exact, -infinity),
+                           derivatives(tanh_form, -infinity), derivatives(silu_form, -infinity)}) {
       CHECK(at[0] == 0);
       CHECK(at[1] == 0);
+    }
+    for (const auto& at : {derivatives(exact, infinity), derivatives(tanh_form, infinity), derivatives(silu_form, infinity)}) {
+      CHECK(at[0] == infinity);
+      CHECK(at[1] == 1);
     }
   }
 }

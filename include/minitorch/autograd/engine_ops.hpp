@@ -43,6 +43,11 @@ struct MatMul : Operation<MatMul> {
   template <Scalar A, Scalar B>
   Tensor<A> operator()(const Tensor<A>& a, const Tensor<B>& b, Transposes transpose = {}) const;
 };
+// value     a b; a vector is a row on the left and a column on the right; leading dimensions broadcast
+// gradient  da = dc b^T, db = a^T dc
+// saves     each operand for the gradient of the other
+// The result has the type of a. When a is half or bfloat16 and b is float, b is rounded to a's type and its gradient stays float.
+// Throws ShapeError unless a's columns are b's rows.
 inline constexpr MatMul matmul;
 
 // Lazy gradients as tensors of the destination's shape, for a backward pass that is itself recorded.

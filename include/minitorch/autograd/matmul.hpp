@@ -81,11 +81,6 @@ Tensor<A> batched_matmul(const Tensor<A>& a, const Tensor<B>& b, Transposes tran
 
 }  // namespace detail
 
-// value     a b; a vector is a row on the left and a column on the right; leading dimensions broadcast
-// gradient  da = dc b^T, db = a^T dc
-// saves     each operand for the gradient of the other
-// The result has the type of a. When a is half or bfloat16 and b is float, b is rounded to a's type and its gradient stays float.
-// Throws ShapeError unless a's columns are b's rows.
 template <Scalar A, Scalar B>
 Tensor<A> MatMul::operator()(const Tensor<A>& a, const Tensor<B>& b, Transposes transpose) const {
   static_assert(std::same_as<A, B> || (is_narrow<A> && std::same_as<B, float>),

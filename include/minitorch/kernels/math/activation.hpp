@@ -19,8 +19,14 @@ namespace minitorch::kernels {
   return select(x > P(bound), P(bound), at_least(x, -bound));
 }
 
+// x times a share that is 0 far below 0 and 1 far above. There x stands alone: a dual's infinity times a slope of 0 is NaN.
+[[gnu::always_inline]] inline auto gated(const auto& x, const auto& share) {
+  using P = std::remove_cvref_t<decltype(x)>;
+  return select(x > P(1e30), x, at_least(x, -1e30) * share);
+}
+
 // x times the normal distribution function of x: the exact GELU.
-[[gnu::always_inline]] inline auto gelu(const auto& x) { return at_least(x, -1e30) * normal_cdf(x); }
+[[gnu::always_inline]] inline auto gelu(const auto& x) { return gated(x, normal_cdf(x)); }
 
 // The derivative of the exact GELU, normal_cdf(x) + x normal_pdf(x): both share one exponential.
 template <class T, int W>
@@ -33,10 +39,10 @@ template <class T, int W>
 [[gnu::always_inline]] inline auto gelu_tanh(const auto& x) {
   using P = std::remove_cvref_t<decltype(x)>;
   const auto bounded = minimum(maximum(x, P(-1e3)), P(1e3));
-  return at_least(x, -1e30) * sigmoid(bounded * (1.5957691216057308 + 0.071354816272600252 * (bounded * bounded)));
+  return gated(x, sigmoid(bounded * (1.5957691216057308 + 0.071354816272600252 * (bounded * bounded))));
 }
 
 // x sigmoid(x), also called swish.
-[[gnu::always_inline]] inline auto silu(const auto& x) { return at_least(x, -1e30) * sigmoid(x); }
+[[gnu::always_inline]] inline auto silu(const auto& x) { return gated(x, sigmoid(x)); }
 
 }  // namespace minitorch::kernels
