@@ -16,3 +16,6 @@ add_library(minitorch_compiled STATIC ${definitions})
 add_library(minitorch::compiled ALIAS minitorch_compiled)
 target_link_libraries(minitorch_compiled PUBLIC minitorch)
 set_target_properties(minitorch_compiled PROPERTIES EXPORT_NAME compiled POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF)
+if(PROJECT_IS_TOP_LEVEL)  # as our programs, and as every promise about it is checked
+  target_compile_options(minitorch_compiled PRIVATE $<$<CONFIG:Release>:-O2>)
+endif()
