@@ -59,9 +59,9 @@ void check(mt::Communicator& comm, std::size_t count, mt::Reduction reduction) {
   hold(mixed.data(), "mixed");
 }
 
-// Around the boundaries of the algorithms in floats: 80 bytes, 1 KiB, 256 KiB, a chunk of three and of two ranks.
-const std::size_t sizes[] = {0,    1,    2,     8,     9,     19,    20,    21,    31,    32,     33,     255,    256,    257,
-                             1023, 2049, 33333, 65535, 65536, 65537, 87039, 87040, 87041, 131071, 131072, 131073, 1000003};
+// Around the boundaries of the algorithms in floats: 80 bytes, 1 KiB, 8 KiB, a chunk of three and of two ranks.
+const std::size_t sizes[] = {0,    1,    2,    8,     9,     19,    20,    21,    31,    32,    33,     255,    256,    257,
+                             1023, 2048, 2049, 33333, 65535, 65536, 65537, 87039, 87040, 87041, 131071, 131072, 131073, 1000003};
 
 }  // namespace
 

@@ -59,7 +59,9 @@ class Channel {
         views_(members_.size()),
         rank_(rank),
         group_(group),
-        spins_(member.world->crowded ? few_spins : probe_spins) {}
+        spins_(member.world->crowded ? yields : probe_spins) {
+    policy_.is_crowded = member.world->crowded;
+  }
 
   int rank() const { return rank_; }
   int size() const { return static_cast<int>(members_.size()); }
@@ -101,7 +103,7 @@ class Channel {
   template <class Judge>
   void begin(Judge&& judge) {
     next().print = print_;
-    meeting_.begin(policy_, judge);
+    guarded([&] { meeting_.begin(policy_, judge); });
   }
   template <class Work>
   std::uint64_t end(Work&& work) {
@@ -109,7 +111,7 @@ class Channel {
   }
   template <class Work>
   void look(Work&& work) {
-    meeting_.look(policy_, work);
+    guarded([&] { meeting_.look(policy_, work); });
   }
   bool over() const { return meeting_.over(); }
   Shares<Policy>& shares() { return *site_.shares; }
@@ -117,14 +119,16 @@ class Channel {
   // Work on memory of peers. Who leaves a failed call waits for it to end before the memory can be freed.
   template <class Body>
   void touching(Body&& body) {
-    Condition& mine = status(rank_);
-    mine.busy.store(1, std::memory_order_seq_cst);
-    policy_.point(Point::working);
-    const bool gone = member_->world->cause.set();
-    if (!gone) body();
-    mine.busy.store(0, std::memory_order_release);
-    policy_.point(Point::worked);
-    if (gone) give_in();
+    guarded([&] {
+      Condition& mine = status(rank_);
+      mine.busy.store(1, std::memory_order_seq_cst);
+      policy_.point(Point::working);
+      const bool gone = member_->world->cause.set();
+      if (!gone) body();
+      mine.busy.store(0, std::memory_order_release);
+      policy_.point(Point::worked);
+      if (gone) give_in();
+    });
   }
 
   // An address as others know it; 0 when they cannot reach it. `first` is the index that lies at `pointer`.
@@ -165,6 +169,8 @@ class Channel {
 
  private:
   static constexpr std::uint32_t few_spins = 60, many_spins = 20000, probe_spins = 4000;
+  static constexpr std::chrono::seconds patience{2};
+  static constexpr std::uint32_t few_rests = 4, yields = 200;  // what sleeping and waking cost, when ranks outnumber processors
 
   std::uintptr_t buffer(int rank, int parity) const {
     return reinterpret_cast<std::uintptr_t>(site_.staging + (2 * rank + parity) * (site_.chunk + site_.sums));
@@ -176,7 +182,7 @@ class Channel {
   std::uint64_t wait(Meet&& meet) {
     waiting_since_.reset();
     const auto arrived = times_waits_ ? Clock::now() : Clock::time_point{};
-    const auto outcome = meet([this] { return give_up(); });
+    const auto outcome = guarded([&] { return meet([this] { return give_up(); }); });
     if (times_waits_ || waiting_since_.has_value()) waited_ += Clock::now() - (times_waits_ ? arrived : *waiting_since_);
     adapt(waiting_since_.has_value());
     if (!outcome.committed) give_in();
@@ -185,7 +191,16 @@ class Channel {
   }
 
   void adapt(bool slept) {
-    if (crowded()) return;
+    if (crowded()) {
+      // Yielding is for short waits on a machine that does nothing else; when it was in vain, a number of waits sleep at once.
+      if (spins_ == 0)
+        spins_ = --rest_ == 0 ? yields : 0;
+      else if (slept)
+        spins_ = 0, rest_ = rests_ = (std::min)(rests_ * 4, 8192u);
+      else
+        rests_ = (std::max)(few_rests, rests_ / 4);
+      return;
+    }
     // Two ranks that sleep once make each other sleep again, as a wake-up takes longer than few spins: now and then one tries more.
     if (slept)
       spins_ = ++sleeps_ % 128 == 0 ? probe_spins : (std::max)(few_spins, spins_ / 2);
@@ -229,17 +244,39 @@ class Channel {
     return text.empty() ? "all ranks have arrived, the last one did not go on" : text;
   }
 
-  // Throws what every survivor throws after an abort, when no peer touches this rank's memory any more.
-  [[noreturn]] void give_in() {
-    meeting_.abort(policy_);
-    policy_.point(Point::leaving);
-    const auto until = Clock::now() + std::chrono::seconds(2);
+  // What peers can see: an exception that leaves it becomes the cause, and leaves when nobody touches this rank's memory any more.
+  template <class Body>
+  auto guarded(Body&& body) {
+    try {
+      return body();
+    } catch (...) {
+      World& world = *member_->world;
+      status(rank_).busy.store(0, std::memory_order_release);
+      std::uint32_t nobody = 0;  // the text follows when the exception has left the rank's function
+      if (world.cause.claimed.compare_exchange_strong(nobody, static_cast<std::uint32_t>(member_->rank) + 1)) world.wake_all();
+      meeting_.abort(policy_);
+      await_peers();
+      throw;
+    }
+  }
+
+  // After the cause is set: until no peer touches memory of others, or it is clear that one never will go on.
+  void await_peers() {
+    const auto until = Clock::now() + patience;
     for (int r = 0; r < size(); ++r) {
       const Condition& other = status(r);
       while (r != rank_ && other.busy.load(std::memory_order_seq_cst) != 0 &&
              other.state.load(std::memory_order_acquire) <= State::running && Clock::now() < until)
         std::this_thread::yield();
     }
+  }
+
+  // Throws what every survivor throws after an abort, when no peer touches this rank's memory any more.
+  [[noreturn]] void give_in() {
+    meeting_.abort(policy_);
+    policy_.point(Point::leaving);
+    await_peers();
+    const auto until = Clock::now() + patience;
     const Cause& cause = member_->world->cause;
     Failure failure;
     const bool own = cause.claimed.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(member_->rank) + 1;
@@ -271,7 +308,7 @@ class Channel {
   std::uint64_t calls_ = 0;
   std::chrono::nanoseconds deadline_{0}, waited_{0};
   std::optional<Clock::time_point> waiting_since_;
-  std::uint32_t spins_, sleeps_ = 0;
+  std::uint32_t spins_, sleeps_ = 0, rest_ = 0, rests_ = few_rests;
   bool staged_ = false, times_waits_ = false;
 };
 

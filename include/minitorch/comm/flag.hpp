@@ -46,10 +46,7 @@ class Flag {
       std::uint64_t now = word_.load(std::memory_order_acquire);
       if (now >> mark_bits == epoch) return true;
       if ((now & forbidden) != 0) return false;
-      if (i < spins) {
-        policy.pause();
-        continue;
-      }
+      if (i < spins && policy.pause()) continue;
       if (give_up()) return !forbid(policy, epoch);
       policy.point(Point::sleeping);
       if ((now & awaited) != 0 || word_.compare_exchange_strong(now, now | awaited, std::memory_order_relaxed))

@@ -71,7 +71,7 @@ class Gate {
     for (std::uint32_t i = 0; i < spins; ++i) {
       const std::uint64_t now = control_.load(std::memory_order_acquire);
       if (now != from) return now;
-      policy.pause();
+      if (!policy.pause()) break;
     }
     for (;;) {
       if (give_up()) return abort(policy, from);

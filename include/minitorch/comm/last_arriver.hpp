@@ -1,4 +1,4 @@
-// When ranks outnumber processors, the last to arrive does everybody's work while the others sleep. Steps: 1.
+// When ranks outnumber processors, the last to arrive does everybody's work while the others wait. Steps: 1.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace minitorch::comm {
 
-// Up to this size one rank working is better than waking all, who would then wait for each other a second time.
-inline constexpr std::int64_t last_arriver_bytes = std::int64_t{1} << 18;
+// Up to this size one rank working is better than all, who would wait for each other a second time.
+inline constexpr std::int64_t last_arriver_bytes = std::int64_t{1} << 13;
 
 // Runs inside the meeting, on views that reach every input and output.
 template <class Policy>

@@ -42,6 +42,9 @@ inline void pause() {
 #endif
 }
 
+// Lets somebody else have the processor.
+inline void yield() { sched_yield(); }
+
 // The half of a 64-bit word that a futex can look at: the low one. Never private: the word lies in memory of several processes.
 inline std::uint32_t* futex_half(void* word) {
   return static_cast<std::uint32_t*>(word) + (std::endian::native == std::endian::big ? 1 : 0);

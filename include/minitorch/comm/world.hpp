@@ -101,6 +101,7 @@ struct Native {
 
   Condition* condition;
   int rank;
+  bool is_crowded = false;  // whoever it waits for may need its processor
 
   // Those that ranks may run on.
   static int processors() { return os::processors(); }
@@ -111,7 +112,13 @@ struct Native {
 
   void point(Point) {}
   void limit_sleep(std::chrono::nanoseconds limit) { next_sleep = (std::min)(slice, limit); }
-  void pause() { os::pause(); }
+  // Returns whether to look again before sleeping. A yield that takes long has let strangers run, among whom who wakes up comes first.
+  bool pause() {
+    if (!is_crowded) return os::pause(), true;
+    const auto began = std::chrono::steady_clock::now();
+    os::yield();
+    return std::chrono::steady_clock::now() - began < std::chrono::microseconds(100);
+  }
   void sleep(std::atomic<std::uint64_t>& word, std::uint64_t from) {
     condition->sleeping.store(reinterpret_cast<std::uintptr_t>(&word), std::memory_order_seq_cst);
     os::futex_wait(&word, from, next_sleep);
