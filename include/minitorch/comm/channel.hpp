@@ -252,8 +252,9 @@ class Channel {
     } catch (...) {
       World& world = *member_->world;
       status(rank_).busy.store(0, std::memory_order_release);
-      std::uint32_t nobody = 0;  // the text follows when the exception has left the rank's function
-      if (world.cause.claimed.compare_exchange_strong(nobody, static_cast<std::uint32_t>(member_->rank) + 1)) world.wake_all();
+      const Described error = describe_exception();
+      if (world.cause.claim(static_cast<std::uint32_t>(member_->rank) + 1, Failure::threw, member_->rank, error.error, error.text))
+        world.wake_all();
       meeting_.abort(policy_);
       await_peers();
       throw;

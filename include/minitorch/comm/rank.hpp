@@ -16,41 +16,6 @@ namespace minitorch::comm {
 // Encodes the result of the user's function.
 using Body = std::function<std::string(Communicator&)>;
 
-struct Described {
-  ErrorClass error;
-  std::string text;
-};
-
-// Inside a catch block.
-inline Described describe_exception() {
-  const auto of = [](ErrorClass error, const std::exception& e) { return Described{error, e.what()}; };
-  try {
-    throw;
-  } catch (const ShapeError& e) {
-    return of(ErrorClass::shape, e);
-  } catch (const ArgumentError& e) {
-    return of(ErrorClass::argument, e);
-  } catch (const GraphError& e) {
-    return of(ErrorClass::graph, e);
-  } catch (const TimeoutError& e) {
-    return of(ErrorClass::timeout, e);
-  } catch (const PeerLost& e) {
-    return of(ErrorClass::peer_lost, e);
-  } catch (const CollectiveMismatch& e) {
-    return of(ErrorClass::mismatch, e);
-  } catch (const CommError& e) {
-    return of(ErrorClass::comm, e);
-  } catch (const IoError& e) {
-    return of(ErrorClass::io, e);
-  } catch (const Error& e) {
-    return of(ErrorClass::error, e);
-  } catch (const std::exception& e) {
-    return of(ErrorClass::other, e);
-  } catch (...) {
-    return {ErrorClass::other, "an exception that is no std::exception"};
-  }
-}
-
 // Throws the first cause of a launch that failed, as the class that it had on its rank.
 [[noreturn]] inline void rethrow(const Cause& cause) {
   const std::string from =

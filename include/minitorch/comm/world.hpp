@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <exception>
 #include <string>
 #include <string_view>
 
@@ -37,6 +38,41 @@ enum class Failure : std::uint32_t { none, lost, timeout, threw };  // a rank di
 
 // The class of an exception, so that the parent can throw the same one.
 enum class ErrorClass : std::uint32_t { other, error, shape, argument, graph, comm, timeout, peer_lost, mismatch, io };
+
+struct Described {
+  ErrorClass error;
+  std::string text;
+};
+
+// Inside a catch block.
+inline Described describe_exception() {
+  const auto of = [](ErrorClass error, const std::exception& e) { return Described{error, e.what()}; };
+  try {
+    throw;
+  } catch (const ShapeError& e) {
+    return of(ErrorClass::shape, e);
+  } catch (const ArgumentError& e) {
+    return of(ErrorClass::argument, e);
+  } catch (const GraphError& e) {
+    return of(ErrorClass::graph, e);
+  } catch (const TimeoutError& e) {
+    return of(ErrorClass::timeout, e);
+  } catch (const PeerLost& e) {
+    return of(ErrorClass::peer_lost, e);
+  } catch (const CollectiveMismatch& e) {
+    return of(ErrorClass::mismatch, e);
+  } catch (const CommError& e) {
+    return of(ErrorClass::comm, e);
+  } catch (const IoError& e) {
+    return of(ErrorClass::io, e);
+  } catch (const Error& e) {
+    return of(ErrorClass::error, e);
+  } catch (const std::exception& e) {
+    return of(ErrorClass::other, e);
+  } catch (...) {
+    return {ErrorClass::other, "an exception that is no std::exception"};
+  }
+}
 
 // The first cause. Whoever claims it writes it; everybody else reports it.
 struct Cause {
