@@ -21,7 +21,8 @@ TEST_CASE("what is written is what NumPy writes, byte for byte") {
   testing::TemporaryDirectory directory;
   io::save_npy(directory / "x.npy", tensor<float>({{1, 2, 3}, {4, 5, 6}}));
   const std::string file = io::read_file(directory / "x.npy");
-  std::string expected = std::string("\x93NUMPY\x01\x00\x76\x00", 10) + "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
+  std::string expected("\x93NUMPY\x01\x00\x76\x00", 10);
+  expected += "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
   expected.resize(127, ' ');
   expected += '\n';
   CHECK(file.substr(0, 128) == expected);
