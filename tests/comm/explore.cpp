@@ -161,7 +161,8 @@ TEST_CASE(
   check_all({std::begin(few), std::end(few)});
   check_all({{.kind = flags, .ranks = 3, .epochs = 3},
              {.kind = flags, .ranks = 3, .epochs = 1, .gives_up = true},
-             {.kind = counted, .ranks = 3, .epochs = 2}});
+             {.kind = counted, .ranks = 3, .epochs = 2},
+             {.kind = counted, .ranks = 3, .epochs = 1, .gives_up = true}});
 }
 
 TEST_CASE("every schedule of four ranks is right: a minute or two, so only with MINITORCH_CAMPAIGN, as scripts/check runs it") {
