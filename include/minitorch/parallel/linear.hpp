@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <minitorch/kernels/convert.hpp>
+#include <minitorch/memory/workspace.hpp>
 #include <minitorch/nn/linear.hpp>
 #include <minitorch/ops/linear.hpp>
 #include <minitorch/parallel/moves.hpp>
@@ -29,9 +31,10 @@ Tensor<compute_t<A>> part_of_linear(const Tensor<A>& x, const Tensor<W>& weight,
   shape[x.rank() - 1] = out_width;
   const auto forward = [&](Wide* out) {
     const Product<A, W> product{x, weight, false, true, 1, rows, out_width, in_width};
-    Workspace<Wide> added(first && bias.defined() ? out_width : 0);
-    if (first && bias.defined()) kernels::convert(out_width, added.data(), bias.data());
-    run_product(product, out, false, first && bias.defined() ? added.data() : nullptr);
+    const bool adds = first && bias.defined();
+    const Workspace<Wide> added(adds ? out_width : 0);
+    if (adds) kernels::convert(out_width, added.data(), bias.data());
+    run_product(product, out, false, adds ? added.data() : nullptr);
   };
   const auto for_x = wrt(
       x,
