@@ -129,6 +129,37 @@ TEST_CASE("DP-07 a parameter that one rank uses counts, one that none uses has n
   for (const auto& rank : seen) CHECK(rank == std::vector<double>{1.0, 0.0});
 }
 
+TEST_CASE("backward writes gradients where ranks add them; one set by hand counts as well") {
+  const auto sums = mt::launch(2, [](mt::Communicator& comm) {
+    mt::manual_seed(3);
+    mt::nn::Linear<double> model(5, 3);
+    const auto weight = [&] { return model.weight.grad(); };
+    const double* place = nullptr;
+    double sum = 0;
+    {
+      mp::DataParallel<double> parallel(model, comm);
+      for (int step = 0; step < 2; ++step) {
+        parallel.backward(loss_of(model, 0, 1), 1, false);
+        const double* const before = weight().data();
+        parallel.finish();
+        if (weight().data() != before) throw mt::Error("the gradient was copied");
+        if (step > 0 && before != place) throw mt::Error("the gradient moved");
+        place = before;
+        mt::for_each_parameter(model, [](const std::string&, const auto& parameter) { mt::Tensor(parameter).zero_grad(); });
+      }
+      model.weight.set_grad(mt::full<double>({3, 5}, comm.rank() + 1.0));
+      parallel.backward(mt::sum(model.weight), 1);
+      parallel.finish();
+      sum = weight().data()[7] * 2;
+    }
+    model.weight.zero_grad();
+    loss_of(model, 0, 1).backward();
+    if (weight().data() == place) throw mt::Error("the gradient is still a bucket's");
+    return sum;
+  });
+  CHECK(sums == std::vector<double>{5, 5});  // 1 + 2 by hand, 1 + 1 of the losses
+}
+
 TEST_CASE("DP-09 DP-11 models that differ are an error that names the parameter, or are made equal by broadcast") {
   const auto start = [](int extra, bool broadcast) {
     return mt::launch(2, [&](mt::Communicator& comm) {

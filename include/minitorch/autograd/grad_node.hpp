@@ -30,6 +30,9 @@ class GradNode : public Node {
   // The gradient that stays: of a leaf, or of a result whose gradient is retained.
   const BodyRef& total() const { return total_; }
   void set_total(BodyRef gradient) { total_ = std::move(gradient); }
+  // From now on a leaf's first gradient is written to this memory, Wides of its shape; without a body to memory of its own again.
+  void set_destination(BodyRef memory) { extras().destination = std::move(memory); }
+  const BodyRef& destination() { return extras().destination; }
 
   // --- contributions, called by rules through the engine ---
   template <Scalar U>
@@ -46,23 +49,21 @@ class GradNode : public Node {
     if (thread_state.grad_enabled) return add_recorded(std::move(gradient));
     BodyRef& slot = this->slot();
     if (slot) return add_in_place(gradient);
-    if (!direct_) {
-      slot = std::move(gradient).release_body();
-    } else if constexpr (std::same_as<U, Wide>) {
-      slot = gradient.body().exclusive() ? std::move(gradient).release_body() : copy_of<Wide>(gradient).body();
-    } else {
-      slot = copy_of<Wide>(gradient).body();
-    }
+    bool takes_over = !direct_;
+    if constexpr (std::same_as<U, Wide>) takes_over |= gradient.body().exclusive() && !has_destination();
+    slot = takes_over ? std::move(gradient).release_body() : copy_of(gradient, first_total());
   }
 
   template <Scalar A, Scalar B>
   void accumulate(const Product<A, B>& product) {
     if (thread_state.grad_enabled) return accumulate(materialize<T>(product, shape_));
     if (!slot()) {
-      if (direct_ || pending_ > 1) {  // more will be added: stays wide
-        slot() = multiply<Wide>(product);
+      if (direct_) {
+        slot() = multiply<Wide>(product, first_total());
+      } else if (pending_ > 1) {  // more will be added: stays wide
+        slot() = multiply<Wide>(product, memory<Wide>());
       } else {
-        slot() = multiply<T>(product);
+        slot() = multiply<T>(product, memory<T>());
       }
       return;
     }
@@ -164,6 +165,7 @@ class GradNode : public Node {
   struct Extras {
     std::list<Hook> hooks;
     std::list<std::function<void()>> after_accumulate;
+    BodyRef destination;
     bool retain = false;
   };
 
@@ -174,26 +176,37 @@ class GradNode : public Node {
 
   BodyRef& slot() { return direct_ ? total_ : grad_; }
 
-  template <Scalar To, Scalar From>
-  static Tensor<To> copy_of(const Tensor<From>& from) {
-    Tensor<To> copy = Tensor<To>::empty(from.shape());
-    kernels::map(
-        from.numel(), [](auto x) { return x; }, copy.mutable_data(), from.data());
-    return copy;
+  template <Scalar U>
+  BodyRef memory() const {
+    return Tensor<U>::empty(shape_).release_body();
+  }
+  bool has_destination() const { return extras_ != nullptr && extras_->destination; }
+  // Where a gradient that stays is first written to.
+  BodyRef first_total() const {
+    if (!has_destination()) return memory<Wide>();
+    extras_->destination->buffer->bump_version();
+    return extras_->destination;
   }
 
-  // Where to add: zeros if nothing has arrived, widened if narrow. A leaf's gradient is added to where it lies, so that it may be a
-  // slice of a bucket (not if it is itself part of a graph, after create_graph); an inner one only if nobody else holds it.
+  template <Scalar From>
+  static BodyRef copy_of(const Tensor<From>& from, BodyRef to) {
+    kernels::map(
+        from.numel(), [](auto x) { return x; }, reinterpret_cast<Wide*>(to->data), from.data());
+    return to;
+  }
+
+  // Where to add: zeros if nothing has arrived, widened if narrow. A leaf's gradient is added to where it lies (not if it is itself part
+  // of a graph, after create_graph); an inner one only if nobody else holds it.
   Wide* writable_slot() {
     BodyRef& slot = this->slot();
     if (!slot) {
-      Tensor<Wide> zeros = Tensor<Wide>::empty(shape_);
-      std::fill_n(zeros.mutable_data(), zeros.numel(), Wide(0));
-      slot = std::move(zeros).release_body();
+      BodyRef zeros = direct_ ? first_total() : memory<Wide>();
+      std::fill_n(reinterpret_cast<Wide*>(zeros->data), shape_.numel(), Wide(0));
+      slot = std::move(zeros);
     } else if (slot->dtype != dtype_of<Wide>) {
-      slot = copy_of<Wide>(Tensor<T>(slot)).body();
+      slot = copy_of(Tensor<T>(slot), memory<Wide>());
     } else if (direct_ ? static_cast<bool>(slot->node) : !slot.exclusive()) {
-      slot = copy_of<Wide>(Tensor<Wide>(slot)).body();
+      slot = copy_of(Tensor<Wide>(slot), memory<Wide>());
     }
     slot->buffer->bump_version();
     return reinterpret_cast<Wide*>(slot->data);
@@ -225,10 +238,9 @@ class GradNode : public Node {
   }
 
   template <Scalar C, Scalar A, Scalar B>
-  BodyRef multiply(const Product<A, B>& product) {
-    Tensor<C> out = Tensor<C>::empty(shape_);
-    run_product(product, out.mutable_data(), false);
-    return std::move(out).release_body();
+  static BodyRef multiply(const Product<A, B>& product, BodyRef to) {
+    run_product(product, reinterpret_cast<C*>(to->data), false);
+    return to;
   }
 
   Shape shape_;

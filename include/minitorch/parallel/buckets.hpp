@@ -38,24 +38,19 @@ class Buckets {
       for (std::size_t p = buckets_[b].last; p-- > buckets_[b].first; at += parameters_[p].tensor.numel()) places_.push_back({b, at});
     }
     std::reverse(places_.begin(), places_.end());
+    for (std::size_t p = 0; p < parameters_.size(); ++p) node(p).set_destination(slice(p).body());
+  }
+  Buckets(const Buckets&) = delete;
+  Buckets& operator=(const Buckets&) = delete;
+  ~Buckets() {  // the parameters may live longer, and other buckets may have them by now
+    for (std::size_t p = 0; p < parameters_.size(); ++p) {
+      if (!parameters_[p].tensor.requires_grad()) continue;
+      const BodyRef& destination = node(p).destination();
+      if (destination && destination->data == slice(p).body()->data) node(p).set_destination({});
+    }
   }
 
   const std::vector<NamedParameter<T>>& parameters() const { return parameters_; }
-
-  // Gives every parameter its slice of a bucket as its gradient, with what it held before.
-  void attach() {
-    for (std::size_t p = 0; p < parameters_.size(); ++p) {
-      Tensor<T>& parameter = parameters_[p].tensor;
-      Tensor<Wide> slice = gradient(p);
-      const Tensor<Wide> held = parameter.grad();
-      if (held.defined() && held.data() == slice.data()) continue;
-      if (held.defined())
-        std::copy_n(held.data(), slice.numel(), slice.mutable_data());
-      else
-        std::fill_n(slice.mutable_data(), slice.numel(), Wide(0));
-      parameter.set_grad(slice);
-    }
-  }
 
   // From here on a bucket is reduced as soon as its last gradient, and all buckets before it, are there.
   void expect() {
@@ -97,14 +92,17 @@ class Buckets {
   std::vector<Tensor<Wide>> take() {
     std::vector<Tensor<Wide>> contents;
     for (Bucket& bucket : buckets_) {
+      fill(bucket);
       contents.push_back(no_grad([&] { return bucket.gradients.clone(); }));
-      std::fill_n(bucket.gradients.mutable_data(), bucket.gradients.numel(), Wide(0));
     }
+    for (NamedParameter<T>& parameter : parameters_) parameter.tensor.zero_grad();
     return contents;
   }
   void put(const std::vector<Tensor<Wide>>& contents) {
-    for (std::size_t b = 0; b < buckets_.size(); ++b)
+    for (std::size_t b = 0; b < buckets_.size(); ++b) {
       std::copy_n(contents[b].data(), contents[b].numel(), buckets_[b].gradients.mutable_data());
+      for (std::size_t p = buckets_[b].first; p < buckets_[b].last; ++p) parameters_[p].tensor.set_grad(slice(p));
+    }
   }
 
   std::int64_t count() const { return static_cast<std::int64_t>(buckets_.size()); }
@@ -121,13 +119,31 @@ class Buckets {
     std::int64_t offset;
   };
 
-  Tensor<Wide> gradient(std::size_t parameter) {
+  GradNode<T>& node(std::size_t parameter) { return minitorch::detail::graph_node(parameters_[parameter].tensor, "DataParallel"); }
+  Tensor<Wide> slice(std::size_t parameter) {
     const Place& place = places_[parameter];
     const Tensor<T>& like = parameters_[parameter].tensor;
     return buckets_[place.bucket].gradients.slice(place.offset, place.offset + like.numel()).reshape(like.shape());
   }
 
+  // The gradients of a bucket are its slices: almost always they are already, as backward writes there. What lies elsewhere (set by
+  // hand, or part of a graph) is copied, and what has not come is zero.
+  void fill(Bucket& bucket) {
+    for (std::size_t p = bucket.first; p < bucket.last; ++p) {
+      Tensor<T>& parameter = parameters_[p].tensor;
+      const Tensor<Wide> held = parameter.grad();
+      Tensor<Wide> here = slice(p);
+      if (held.defined() && held.data() == here.data()) continue;
+      if (held.defined())
+        std::copy_n(held.data(), here.numel(), here.mutable_data());
+      else
+        std::fill_n(here.mutable_data(), here.numel(), Wide(0));
+      parameter.set_grad(here);
+    }
+  }
+
   void start(std::size_t b) {
+    fill(buckets_[b]);
     ++thread_state.collectives;
     buckets_[b].work = comm_->start_all_reduce(buckets_[b].gradients.mutable_values());
   }

@@ -59,7 +59,6 @@ class DataParallel {
   template <Scalar L>
   void backward(const Tensor<L>& loss, double count, bool is_last = true) {
     State& s = *state_;
-    s.buckets.attach();
     const bool tree = s.axis.local_shards() > 1;
     if (is_last && !tree) s.buckets.expect();
     loss.backward();
@@ -74,7 +73,6 @@ class DataParallel {
   // zero leaves gradients of zero: skip the step then, as every rank does.
   BatchSum finish() {
     State& s = *state_;
-    s.buckets.attach();
     if (s.axis.local_shards() > 1) s.put_tree();
     s.buckets.finish();
     std::vector<double> sums{s.sum.loss, s.sum.count};
