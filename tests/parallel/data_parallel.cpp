@@ -160,6 +160,22 @@ TEST_CASE("backward writes gradients where ranks add them; one set by hand count
   CHECK(sums == std::vector<double>{5, 5});  // 1 + 2 by hand, 1 + 1 of the losses
 }
 
+TEST_CASE("DP-10 a parameter whose requires_grad was toggled, or that another DataParallel has, is an error of the next finish()") {
+  mt::nn::Linear<double> model(5, 3);
+  mt::SelfCommunicator comm;
+  mp::DataParallel<double> parallel(model, comm);
+  const auto finish = [&] {
+    parallel.backward(loss_of(model, 0, 1), 1);
+    parallel.finish();
+  };
+  CHECK_NOTHROW(finish());
+  SECTION("off") { model.bias.set_requires_grad(false); }
+  SECTION("off and on") { model.bias.set_requires_grad(false).set_requires_grad(true); }
+  SECTION("another one") { mp::DataParallel<double> other(model, comm); }
+  CHECK_THROWS_WITH(finish(), Catch::Contains("the parameter 'bias' was given another requires_grad") ||
+                                  Catch::Contains("the parameter 'weight' was given another requires_grad"));
+}
+
 TEST_CASE("DP-09 DP-11 models that differ are an error that names the parameter, or are made equal by broadcast") {
   const auto start = [](int extra, bool broadcast) {
     return mt::launch(2, [&](mt::Communicator& comm) {

@@ -43,11 +43,8 @@ class Buckets {
   Buckets(const Buckets&) = delete;
   Buckets& operator=(const Buckets&) = delete;
   ~Buckets() {  // the parameters may live longer, and other buckets may have them by now
-    for (std::size_t p = 0; p < parameters_.size(); ++p) {
-      if (!parameters_[p].tensor.requires_grad()) continue;
-      const BodyRef& destination = node(p).destination();
-      if (destination && destination->data == slice(p).body()->data) node(p).set_destination({});
-    }
+    for (std::size_t p = 0; p < parameters_.size(); ++p)
+      if (is_ours(p)) node(p).set_destination({});
   }
 
   const std::vector<NamedParameter<T>>& parameters() const { return parameters_; }
@@ -68,6 +65,10 @@ class Buckets {
 
   // Reduces what is left and waits for all. A parameter that no rank has used keeps no gradient.
   void finish() {
+    for (std::size_t p = 0; p < parameters_.size(); ++p)
+      if (!is_ours(p))
+        fail<ArgumentError>("data parallel: the parameter '", parameters_[p].name,
+                            "' was given another requires_grad, or another DataParallel, since this one was made; make a new one");
     if (!expecting_) next_ = 0;
     while (next_ < buckets_.size()) start(next_++);
     for (Bucket& bucket : buckets_) bucket.work.wait();
@@ -124,6 +125,13 @@ class Buckets {
     const Place& place = places_[parameter];
     const Tensor<T>& like = parameters_[parameter].tensor;
     return buckets_[place.bucket].gradients.slice(place.offset, place.offset + like.numel()).reshape(like.shape());
+  }
+
+  // Whether the parameter's gradient is still written to its slice and told to us.
+  bool is_ours(std::size_t parameter) {
+    if (!parameters_[parameter].tensor.requires_grad()) return false;
+    const BodyRef& destination = node(parameter).destination();
+    return destination && destination->data == slice(parameter).body()->data;
   }
 
   // The gradients of a bucket are its slices: almost always they are already, as backward writes there. What lies elsewhere (set by

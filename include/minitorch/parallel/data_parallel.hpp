@@ -37,8 +37,8 @@ constexpr SampleRange partition(std::int64_t samples, std::int64_t shards, std::
 // Losses are sums, with the number of samples beside them: gradients are added over micro-batches and ranks and divided once by the
 // whole count, so uneven and empty shards, and accumulation, equal the whole batch. With more virtual shards than ranks, backward() is
 // called once a local shard, each starts at zero, and they are added by the tree of the ranks: the same bits on 1, 2, 4, ... ranks.
-// All ranks call finish(). It keeps the parameters that the module has at construction: one that is replaced, added or given another
-// requires_grad afterwards needs another DataParallel. T is the type of the parameters.
+// All ranks call finish(). It keeps the parameters that the module has at construction: one that is replaced or added afterwards needs
+// another DataParallel, and so does one that is given another requires_grad, which finish() refuses. T is the type of the parameters.
 template <Scalar T>
 class DataParallel {
  public:
