@@ -1,7 +1,7 @@
 // Products against the peak of the machine and against its peers: the shapes, scalars and forms of training.
 // SPDX-License-Identifier: MIT
 // peers: openblas dnnl
-// Run: bench_gemm [float32 float64 float16 bfloat16 ...] [quick] [threads=1,2]. Prints per cent of the peak of the same run: fused
+// Run: bench_gemm [float32 float64 float16 bfloat16 ...] [quick] [threads=1|2]. Prints per cent of the peak of the same run: fused
 // multiply-adds for float64, float32 and float16, the dot product for bfloat16 where the processor has one. Forms: NN is x W, NT x W^T
 // (a Linear forward, and x's gradient), TN x^T W (a weight's gradient). One thread is timed by its processor time, several by the clock.
 #include <time.h>
@@ -247,8 +247,10 @@ int main(int count, char** arguments) {
       quick = true;
     else if (argument == "threads=1" || argument == "threads=2")
       threads = {argument.back() - '0'};
-    else
+    else if (argument == "float32" || argument == "float64" || argument == "float16" || argument == "bfloat16")
       types.push_back(argument);
+    else
+      return fmt::print(stderr, "bench_gemm: unknown argument {}\n", argument), 2;
   }
   const auto wanted = [&](std::string_view type) { return types.empty() || std::find(types.begin(), types.end(), type) != types.end(); };
 
