@@ -72,7 +72,7 @@ void select_lanes(Pack<T, W>& out, const Mask<int{sizeof(T)}, W>& m, const Pack<
 
 }  // namespace detail
 
-// Arithmetic is lane by lane. A plain number converts to a Pack of copies, so that `2.0 * a` and `a + 1` mean what they say.
+// Arithmetic is lane by lane; integers wrap around. A plain number converts to a Pack of copies: `2.0 * a` and `a + 1` mean what they say.
 // The copy constructor is user-provided on purpose: it makes the class pass by reference, which is the same for every target;
 // a bare vector, or a trivially copyable wrapper, passed to a function compiled for another target would be silently wrong.
 template <class T, int W>
@@ -97,16 +97,22 @@ class Pack {
   [[gnu::always_inline]] T operator[](int lane) const { return v[lane]; }
   [[gnu::always_inline]] void set(int lane, T number) { v[lane] = number; }
 
-  [[gnu::always_inline]] Pack& operator+=(const Pack& b) { return v += b.v, *this; }
-  [[gnu::always_inline]] Pack& operator-=(const Pack& b) { return v -= b.v, *this; }
-  [[gnu::always_inline]] Pack& operator*=(const Pack& b) { return v *= b.v, *this; }
+  [[gnu::always_inline]] Pack& operator+=(const Pack& b) { return *this = *this + b; }
+  [[gnu::always_inline]] Pack& operator-=(const Pack& b) { return *this = *this - b; }
+  [[gnu::always_inline]] Pack& operator*=(const Pack& b) { return *this = *this * b; }
   [[gnu::always_inline]] Pack& operator/=(const Pack& b) { return v /= b.v, *this; }
 
-  [[gnu::always_inline]] friend Pack operator+(const Pack& a, const Pack& b) { return Pack(a.v + b.v); }
-  [[gnu::always_inline]] friend Pack operator-(const Pack& a, const Pack& b) { return Pack(a.v - b.v); }
-  [[gnu::always_inline]] friend Pack operator*(const Pack& a, const Pack& b) { return Pack(a.v * b.v); }
+  [[gnu::always_inline]] friend Pack operator+(const Pack& a, const Pack& b) {
+    return Pack(reinterpret_cast<Vector>(reinterpret_cast<Wrapping>(a.v) + reinterpret_cast<Wrapping>(b.v)));
+  }
+  [[gnu::always_inline]] friend Pack operator-(const Pack& a, const Pack& b) {
+    return Pack(reinterpret_cast<Vector>(reinterpret_cast<Wrapping>(a.v) - reinterpret_cast<Wrapping>(b.v)));
+  }
+  [[gnu::always_inline]] friend Pack operator*(const Pack& a, const Pack& b) {
+    return Pack(reinterpret_cast<Vector>(reinterpret_cast<Wrapping>(a.v) * reinterpret_cast<Wrapping>(b.v)));
+  }
   [[gnu::always_inline]] friend Pack operator/(const Pack& a, const Pack& b) { return Pack(a.v / b.v); }
-  [[gnu::always_inline]] friend Pack operator-(const Pack& a) { return Pack(-a.v); }
+  [[gnu::always_inline]] friend Pack operator-(const Pack& a) { return Pack(reinterpret_cast<Vector>(-reinterpret_cast<Wrapping>(a.v))); }
   [[gnu::always_inline]] friend Pack operator+(const Pack& a) { return a; }
 
   // Integers only.
@@ -138,6 +144,11 @@ class Pack {
 #endif
     return Pack(a.v * b.v + c.v);
   }
+
+ private:
+  // Signed integers must not overflow, unsigned ones wrap around.
+  using Unsigned = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
+  using Wrapping [[gnu::vector_size(W * int{sizeof(T)})]] = Unsigned;
 };
 
 namespace detail {
