@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <minitorch/comm/launch.hpp>
+#include <minitorch/comm/self.hpp>
 #include <minitorch/nn/linear.hpp>
 #include <minitorch/nn/module.hpp>
 #include <minitorch/ops/operators.hpp>
