@@ -36,7 +36,7 @@ const T* append_dim(std::string& out, const Shape& shape, int dim, const T* data
     if (i > 0) {
       out += ',';
       if (dim + 1 < shape.rank())
-        out.append(1, '\n').append(static_cast<std::size_t>(dim + 1), ' ');
+        out.append(1, '\n').append(static_cast<std::size_t>(dim) + 1, ' ');
       else
         out += ' ';
     }

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <numeric>
 #include <string>
+#include <vector>
 
 #include <minitorch/comm/group.hpp>
 #include <minitorch/comm/options.hpp>
@@ -72,8 +74,8 @@ void run_rank(const Stage<Policy>& stage, int rank, int log) {
     set_num_threads(stage.options.threads > 0 ? stage.options.threads : stage.processors / stage.plan.ranks);
     Arena arena(stage.region, stage.plan.arena_at(rank), stage.plan.arena);
     const Member member{&world, &stage.region, &arena, rank, stage.options.backend == Backend::threads, os::process_number(), log};
-    std::vector<int> everybody;
-    for (int r = 0; r < stage.plan.ranks; ++r) everybody.push_back(r);
+    std::vector<int> everybody(static_cast<std::size_t>(stage.plan.ranks));
+    std::iota(everybody.begin(), everybody.end(), 0);
     std::string result;
     {
       Group<Policy> group(member, stage.region.base() + stage.plan.group_at(), std::move(everybody), rank, 0, stage.options.deadline);

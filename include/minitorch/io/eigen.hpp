@@ -48,7 +48,7 @@ requires(!std::is_const_v<std::remove_reference_t<Matrix>> &&
   if constexpr (std::is_lvalue_reference_v<Matrix>) {
     return wrap(matrix.data(), shape_of(matrix));
   } else {
-    const auto owned = std::make_shared<Plain>(std::move(matrix));
+    const auto owned = std::make_shared<Plain>(std::forward<Matrix>(matrix));
     return wrap(owned->data(), shape_of(*owned), [owned] {});
   }
 }

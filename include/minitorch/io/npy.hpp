@@ -83,7 +83,7 @@ inline std::string row_major(std::string_view data, const Shape& shape, std::int
 // Reads an array; column-version ones are transposed, integers become int64. Throws IoError.
 inline AnyTensor decode_npy(std::string_view file, std::string_view what = "npy") {
   if (file.size() < 10 || file.substr(0, 6) != "\x93NUMPY") fail<IoError>(what, ": not an .npy file");
-  const int version = file[6];
+  const int version = static_cast<unsigned char>(file[6]);
   const std::size_t start = version == 1 ? 10 : 12;
   if (version < 1 || version > 3 || file.size() < start) fail<IoError>(what, ": version ", version, " is not supported");
   std::size_t length = 0;

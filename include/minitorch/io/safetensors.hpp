@@ -127,7 +127,7 @@ void widen(std::int64_t count, const char* from, std::int64_t* to) {
   for (std::int64_t i = 0; i < count; ++i) {
     Stored value;
     std::memcpy(&value, from + i * static_cast<std::int64_t>(sizeof value), sizeof value);
-    to[i] = static_cast<std::int64_t>(value);
+    to[i] = std::int64_t{0} + value;
   }
 }
 
@@ -249,6 +249,7 @@ inline Safetensors decode_safetensors(std::string_view file, std::string_view wh
   if (offset != static_cast<std::int64_t>(data.size()) && !options.lenient)
     fail<IoError>(what, ": ", static_cast<std::int64_t>(data.size()) - offset, " bytes follow the last tensor");
   std::vector<std::string_view> names;
+  names.reserve(entries.size());
   for (const detail::HeaderEntry& entry : entries) names.push_back(entry.name);
   std::sort(names.begin(), names.end());
   if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())

@@ -25,9 +25,8 @@ inline Grid thread_grid(std::int64_t parts, std::int64_t m, std::int64_t n, std:
   for (std::int64_t r = 1; r <= parts; ++r) {
     if (parts % r != 0) continue;
     const std::int64_t c = parts / r;
-    const auto rows = static_cast<double>((m + r - 1) / r);
-    const auto columns = static_cast<double>(((n + c - 1) / c + tile_width - 1) / tile_width * tile_width);
-    const double cost = rows * columns + 4 * (rows + columns);
+    const std::int64_t rows = (m + r - 1) / r, columns = ((n + c - 1) / c + tile_width - 1) / tile_width * tile_width;
+    const auto cost = static_cast<double>(rows * columns + 4 * (rows + columns));
     if (cost < least) least = cost, best = {r, c};
   }
   return best;

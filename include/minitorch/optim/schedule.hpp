@@ -39,7 +39,10 @@ inline Schedule linear(double lr, std::int64_t steps, double last = 0) {
 
 // lr times `factor` for every `period` steps that have passed.
 inline Schedule step_decay(double lr, std::int64_t period, double factor = 0.1) {
-  return [=](std::int64_t step) { return lr * std::pow(factor, static_cast<double>(step / period)); };
+  return [=](std::int64_t step) {
+    const std::int64_t periods = step / period;
+    return lr * std::pow(factor, static_cast<double>(periods));
+  };
 }
 
 // The first `steps` steps of a schedule at (step + 1) / (steps + 1) of what it starts with; then the schedule from its own step 0.

@@ -70,12 +70,10 @@ constexpr auto binary_result() {
       return Partial{};
     else
       return Refused{};
-  } else if constexpr (std::same_as<P, Q>) {
+  } else if constexpr (std::same_as<P, Q> || (is_sharded<P> && std::same_as<Q, Replicated>)) {
     return P{};
   } else if constexpr (std::same_as<P, Replicated> && is_sharded<Q>) {
     return Q{};
-  } else if constexpr (is_sharded<P> && std::same_as<Q, Replicated>) {
-    return P{};
   } else {
     return Refused{};
   }
