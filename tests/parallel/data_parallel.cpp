@@ -161,7 +161,8 @@ TEST_CASE("backward writes gradients where ranks add them; one set by hand count
   CHECK(sums == std::vector<double>{5, 5});  // 1 + 2 by hand, 1 + 1 of the losses
 }
 
-TEST_CASE("DP-10 a parameter whose requires_grad was toggled, or that another DataParallel has, is an error of the next finish()") {
+// One that is replaced or added is not noticed: modules move freely, so DataParallel keeps the parameters and not the module.
+TEST_CASE("DP-10 in part: requires_grad toggled, or another DataParallel made, is an error of the next finish()") {
   mt::nn::Linear<double> model(5, 3);
   mt::SelfCommunicator comm;
   mp::DataParallel<double> parallel(model, comm);
