@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: MIT
 #include <minitorch/parallel/data_parallel.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <minitorch/comm/launch.hpp>
@@ -51,6 +54,17 @@ void check_close(const std::vector<double>& a, const std::vector<double>& b) {
   REQUIRE(a.size() == b.size());
   for (std::size_t i = 0; i < a.size(); ++i) CHECK(a[i] == Approx(b[i]).epsilon(1e-12));
 }
+
+// A module that may grow.
+struct Scaled {
+  mt::nn::Linear<double> linear{5, 3};
+  std::optional<mt::Tensor<double>> scale;
+  template <class V>
+  void visit(V&& v) {
+    v("linear", linear);
+    if (scale) v("scale", *scale);
+  }
+};
 
 }  // namespace
 
@@ -161,8 +175,7 @@ TEST_CASE("backward writes gradients where ranks add them; one set by hand count
   CHECK(sums == std::vector<double>{5, 5});  // 1 + 2 by hand, 1 + 1 of the losses
 }
 
-// One that is replaced or added is not noticed: modules move freely, so DataParallel keeps the parameters and not the module.
-TEST_CASE("DP-10 in part: requires_grad toggled, or another DataParallel made, is an error of the next finish()") {
+TEST_CASE("DP-10 requires_grad toggled, or another DataParallel made, is an error of the next synchronisation") {
   mt::nn::Linear<double> model(5, 3);
   mt::SelfCommunicator comm;
   mp::DataParallel<double> parallel(model, comm);
@@ -171,11 +184,60 @@ TEST_CASE("DP-10 in part: requires_grad toggled, or another DataParallel made, i
     parallel.finish();
   };
   CHECK_NOTHROW(finish());
-  SECTION("off") { model.bias.set_requires_grad(false); }
-  SECTION("off and on") { model.bias.set_requires_grad(false).set_requires_grad(true); }
-  SECTION("another one") { mp::DataParallel<double> other(model, comm); }
-  CHECK_THROWS_WITH(finish(), Catch::Contains("the parameter 'bias' was given another requires_grad") ||
-                                  Catch::Contains("the parameter 'weight' was given another requires_grad"));
+  std::string message;
+  SECTION("off") {
+    model.bias.set_requires_grad(false);
+    message = "the parameter 'bias' was given another requires_grad";
+  }
+  SECTION("off and on") {
+    model.bias.set_requires_grad(false).set_requires_grad(true);
+    message = "a leaf of shape [3]";
+  }
+  SECTION("another one") {
+    mp::DataParallel<double> other(model, comm);
+    message = "the parameter 'weight' was given another requires_grad, or another DataParallel";
+  }
+  CHECK_THROWS_WITH(finish(), Catch::Contains(message));
+}
+
+TEST_CASE("DP-10 a parameter replaced, added or unfrozen is an error of the next backward(), which changes nothing") {
+  Scaled model;
+  model.linear.bias.set_requires_grad(false);
+  const auto loss = [&] {
+    const auto sum = loss_of(model.linear, 0, 1);
+    return model.scale ? mt::mul(sum, *model.scale) : sum;
+  };
+  mt::SelfCommunicator comm;
+  std::optional<mp::DataParallel<double>> parallel(std::in_place, model, comm);
+  Scaled moved = std::move(model);  // modules move freely
+  model = std::move(moved);
+  parallel->backward(loss(), 1);
+  parallel->finish();
+  const mt::Tensor<double> weight = model.linear.weight;
+  const std::vector<double> gradient(weight.grad().values().begin(), weight.grad().values().end());
+
+  std::string shape;
+  SECTION("replaced") {
+    model.linear.weight = mt::full<double>({3, 5}, 0.5).set_requires_grad(true);
+    shape = "[3, 5]";
+  }
+  SECTION("added") {
+    model.scale = mt::full<double>({1}, 2.0).set_requires_grad(true);
+    shape = "[1]";
+  }
+  SECTION("unfrozen") {
+    model.linear.bias.set_requires_grad(true);
+    shape = "[3]";
+  }
+  CHECK_THROWS_WITH(parallel->backward(loss(), 1), Catch::Contains("a leaf of shape " + shape) && Catch::Contains("of the 1 parameters"));
+  CHECK(std::ranges::equal(weight.grad().values(), gradient));
+
+  parallel.reset();
+  parallel.emplace(model, comm);
+  mt::nn::zero_grad(model);
+  parallel->backward(loss(), 1);
+  CHECK(parallel->finish().count == 1);
+  CHECK(model.linear.weight.grad().defined());
 }
 
 TEST_CASE("DP-09 DP-11 models that differ are an error that names the parameter, or are made equal by broadcast") {

@@ -64,6 +64,14 @@ class Engine {
     node->captured_ = true;
   }
 
+  // Calls visitor(const Node&) for every leaf below the roots, while nothing has been computed yet. Comes after the last root.
+  template <class Visitor>
+  void for_each_leaf(Visitor&& visitor) {
+    count_contributions();
+    for (const Node* node : visited_)
+      if (node->is_leaf()) visitor(*node);
+  }
+
   void run() {
     count_contributions();
     if (capturing_) mark_needed();
@@ -109,8 +117,8 @@ class Engine {
   }
 
   void count_contributions() {
-    for (std::size_t next = 0; next < visited_.size(); ++next) {  // visited_ is the queue as well
-      for (const NodeRef& edge : visited_[next]->edges()) {
+    for (; counted_ < visited_.size(); ++counted_) {  // visited_ is the queue as well
+      for (const NodeRef& edge : visited_[counted_]->edges()) {
         if (!edge) continue;
         visit(edge.get());
         ++edge->pending_;
@@ -186,6 +194,7 @@ class Engine {
   std::vector<NodeRef> roots_;
   std::vector<NodeRef> inputs_;  // captured
   std::vector<Node*> visited_;
+  std::size_t counted_ = 0;   // of these, those whose edges have been followed
   Node* newest_ = nullptr;    // of the nodes that are ready; in a chain the only one
   std::vector<Node*> ready_;  // the others: a heap, the newest first
   std::vector<std::pair<Node*, BodyRef>> captures_;

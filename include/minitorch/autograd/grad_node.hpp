@@ -25,7 +25,7 @@ class GradNode : public Node {
   using Wide = compute_t<T>;
 
   const char* name() const override { return name_; }
-  const Shape& shape() const { return shape_; }
+  const Shape& shape() const override { return shape_; }
 
   // The gradient that stays: of a leaf, or of a result whose gradient is retained.
   const BodyRef& total() const { return total_; }

@@ -19,6 +19,7 @@ namespace minitorch {
 class Node {
  public:
   virtual const char* name() const = 0;
+  virtual const Shape& shape() const = 0;
 
   // The nodes of the inputs; a null edge is an input that needs no gradient.
   std::span<const NodeRef> edges() const { return {edges_, edge_count_}; }

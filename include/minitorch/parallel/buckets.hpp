@@ -38,7 +38,11 @@ class Buckets {
       for (std::size_t p = buckets_[b].last; p-- > buckets_[b].first; at += parameters_[p].tensor.numel()) places_.push_back({b, at});
     }
     std::reverse(places_.begin(), places_.end());
-    for (std::size_t p = 0; p < parameters_.size(); ++p) node(p).set_destination(slice(p).body());
+    for (std::size_t p = 0; p < parameters_.size(); ++p) {
+      node(p).set_destination(slice(p).body());
+      nodes_.push_back(parameters_[p].tensor.body()->node);
+    }
+    std::ranges::sort(nodes_, {}, &NodeRef::get);
   }
   Buckets(const Buckets&) = delete;
   Buckets& operator=(const Buckets&) = delete;
@@ -48,6 +52,15 @@ class Buckets {
   }
 
   const std::vector<NamedParameter<T>>& parameters() const { return parameters_; }
+
+  // Throws ArgumentError for a leaf that is none of the parameters: its gradient would stay that of this rank alone.
+  void check(const Node& leaf) const {
+    if (!std::ranges::binary_search(nodes_, &leaf, {}, &NodeRef::get))
+      fail<ArgumentError>("data parallel: the loss depends on a leaf of shape ", leaf.shape(),
+                          " that requires a gradient but is none of the ", parameters_.size(),
+                          " parameters: make another DataParallel after a parameter was replaced or added, and detach() "
+                          "an input or ask grad() for its gradient");
+  }
 
   // From here on a bucket is reduced as soon as its last gradient, and all buckets before it, are there.
   void expect() {
@@ -158,6 +171,7 @@ class Buckets {
 
   Communicator* comm_;
   std::vector<NamedParameter<T>> parameters_;
+  std::vector<NodeRef> nodes_;  // of the parameters, by address
   std::vector<Bucket> buckets_;
   std::vector<Place> places_;
   std::vector<std::uint8_t> used_;

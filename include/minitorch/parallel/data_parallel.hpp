@@ -37,8 +37,9 @@ constexpr SampleRange partition(std::int64_t samples, std::int64_t shards, std::
 // Losses are sums, with the number of samples beside them: gradients are added over micro-batches and ranks and divided once by the
 // whole count, so uneven and empty shards, and accumulation, equal the whole batch. With more virtual shards than ranks, backward() is
 // called once a local shard, each starts at zero, and they are added by the tree of the ranks: the same bits on 1, 2, 4, ... ranks.
-// All ranks call finish(). It keeps the parameters that the module has at construction: one that is replaced or added afterwards needs
-// another DataParallel, and so does one that is given another requires_grad, which finish() refuses. T is the type of the parameters.
+// All ranks call finish(). It keeps the parameters that the module has at construction. One that is replaced or added afterwards, which
+// backward() refuses, needs another DataParallel, and so does one that is given another requires_grad, which finish() refuses. T is the
+// type of the parameters.
 template <Scalar T>
 class DataParallel {
  public:
@@ -55,13 +56,19 @@ class DataParallel {
   }
 
   // Adds the gradients of `loss`, the sum over `count` samples of this rank. The last call before finish() reduces buckets as it goes;
-  // `is_last` says that it is.
+  // `is_last` says that it is. Throws ArgumentError, before anything is computed, if the loss depends on a leaf that requires a gradient
+  // and is no parameter.
   template <Scalar L>
   void backward(const Tensor<L>& loss, double count, bool is_last = true) {
     State& s = *state_;
     const bool tree = s.axis.local_shards() > 1;
-    if (is_last && !tree) s.buckets.expect();
-    loss.backward();
+    {
+      Engine engine(BackwardOptions{});
+      engine.add_root(loss, minitorch::detail::checked_seed("backward", loss, {}));
+      engine.for_each_leaf([&](const Node& leaf) { s.buckets.check(leaf); });
+      if (is_last && !tree) s.buckets.expect();
+      engine.run();
+    }
     s.sum.count += count;
     if (tree)
       s.add_shard(static_cast<double>(loss.item()));
