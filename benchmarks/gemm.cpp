@@ -26,6 +26,7 @@
 #include <benchmarks/peak.hpp>
 #include <minitorch/core/parallel_for.hpp>
 #include <minitorch/kernels/gemm.hpp>
+#include <minitorch/memory/workspace.hpp>
 
 #ifdef BENCH_OPENBLAS
 #include <cblas.h>
@@ -47,21 +48,18 @@ struct Shape {
   double flops() const { return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k); }
 };
 
-// The operands of one product, row-major as they lie in memory, and a sample of the result in double.
+// The operands of one product, row-major, aligned to 64 bytes as tensors are, and a sample of the result in double.
 template <class T>
 struct Operands {
-  explicit Operands(const Shape& s) : shape(s), lda(s.ta ? s.m : s.k), ldb(s.tb ? s.k : s.n) {
+  explicit Operands(const Shape& s) : shape(s), lda(s.ta ? s.m : s.k), ldb(s.tb ? s.k : s.n), a(s.m * s.k), b(s.k * s.n), c(s.m * s.n) {
     std::mt19937 random(1);
     std::uniform_real_distribution<float> uniform(-1, 1);
-    for (auto* v : {&a, &b}) {
-      v->resize(static_cast<std::size_t>(v == &a ? s.m * s.k : s.k * s.n));
-      for (T& x : *v) x = T(uniform(random));
-    }
-    c.resize(static_cast<std::size_t>(s.m * s.n));
+    for (int64_t i = 0; i < s.m * s.k; ++i) a[i] = T(uniform(random));
+    for (int64_t i = 0; i < s.k * s.n; ++i) b[i] = T(uniform(random));
   }
 
-  double a_at(int64_t i, int64_t p) const { return static_cast<double>(a[static_cast<std::size_t>(shape.ta ? p * lda + i : i * lda + p)]); }
-  double b_at(int64_t p, int64_t j) const { return static_cast<double>(b[static_cast<std::size_t>(shape.tb ? j * ldb + p : p * ldb + j)]); }
+  double a_at(int64_t i, int64_t p) const { return static_cast<double>(a[shape.ta ? p * lda + i : i * lda + p]); }
+  double b_at(int64_t p, int64_t j) const { return static_cast<double>(b[shape.tb ? j * ldb + p : p * ldb + j]); }
 
   // Whether 200 elements of c, the corners among them, are within the rounding of sums of k numbers.
   bool right() const {
@@ -76,7 +74,7 @@ struct Operands {
         sum += product;
         size += std::fabs(product);
       }
-      const double got = static_cast<double>(c[static_cast<std::size_t>(i * shape.n + j)]);
+      const double got = static_cast<double>(c[i * shape.n + j]);
       if (!(std::fabs(got - sum) <= sum_error * size + error * std::fabs(sum))) return false;
     }
     return true;
@@ -84,7 +82,7 @@ struct Operands {
 
   Shape shape;
   int64_t lda, ldb;
-  std::vector<T> a, b, c;
+  mt::Workspace<T> a, b, c;
 };
 
 template <class T>
@@ -183,7 +181,7 @@ void measure(const char* type, const Shape& shape, int threads, double seconds) 
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, mt::bfloat16>) contenders.push_back({"oneDNN", with_dnnl(o), {}});
 #endif
   for (auto& c : contenders) {
-    std::fill(o.c.begin(), o.c.end(), T(0));
+    std::fill_n(o.c.data(), shape.m * shape.n, T(0));
     c.run();
     if (c.name != "Eigen" && !o.right()) {  // Eigen sums narrow types in narrow types
       fmt::print("{} is wrong: {} {} x {} x {}\n", c.name, type, shape.m, shape.n, shape.k);

@@ -1,7 +1,8 @@
-// What a product reads next, asked for line by line while a tile computes, so that nothing waits for memory.
+// What a product reads next, asked for pair of lines by pair of lines while a tile computes, so that nothing waits for memory.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -9,41 +10,61 @@ namespace minitorch::kernels {
 
 namespace detail {
 
-// Runs of `bytes`, `stride` apart, as cache lines on their way into the second cache.
-struct Lines {
-  const std::byte *line = nullptr, *end = nullptr;  // what is left of the current run
-  std::int64_t stride = 0, bytes = 0, runs = 0;     // it included
-
-  Lines() = default;
-  Lines(const void* first, std::int64_t bytes_of_run, std::int64_t count = 1, std::int64_t from_run_to_run = 0)
-      : line(static_cast<const std::byte*>(first)), end(line + bytes_of_run), stride(from_run_to_run), bytes(bytes_of_run), runs(count) {}
-};
-
-// Goes through the lines of this tile of c, of the next panel of b, of the next rows of a; then stays where it is.
-class Ahead {
- public:
-  Lines b, a;
-
-  // Before each tile.
-  void start(const Lines& c) {
-    c_ = c;
-    idle_ = Lines(c.line, 64);  // memory that is there: looking for a page that is not takes time
-    now_ = &c_;
-  }
+// Pairs of cache lines a fixed distance apart: what a tile can ask for without looking anything up.
+struct LineWalk {
+  const std::byte* line;
+  std::int64_t step, count;
 
   [[gnu::always_inline]] void one() {
-    Lines& l = *now_;
-    __builtin_prefetch(l.line, 0, 2);
-    l.line += 64;
-    if (l.line < l.end) return;
-    l.end += l.stride;
-    l.line = l.end - l.bytes;
-    if (--l.runs <= 0) now_ = now_ == &c_ && b.runs > 0 ? &b : now_ != &a && a.runs > 0 ? &a : &idle_;
+    __builtin_prefetch(line, 0, 2);
+    __builtin_prefetch(line + 64, 0, 2);
+    line += step;
+  }
+};
+
+// Runs of `bytes`, `stride` apart, on their way into the second cache: along the runs, or across where there are more of them.
+class Lines {
+ public:
+  Lines() = default;
+  Lines(const std::byte* first, std::int64_t bytes, std::int64_t runs, std::int64_t stride) : line_(first), first_(first) {
+    const std::int64_t pairs = (bytes + 127) / 128;
+    const bool across = runs > pairs;
+    step_ = across ? stride : 128;
+    turn_ = across ? 128 : stride;
+    left_ = length_ = across ? runs : pairs;
+    turns_ = across ? pairs : runs;
+  }
+
+  bool empty() const { return turns_ <= 0; }
+  const std::byte* first() const { return first_; }
+
+  LineWalk take(std::int64_t most) {
+    const LineWalk taken{line_, step_, (std::min)(most, left_)};
+    line_ += taken.count * step_;
+    left_ -= taken.count;
+    if (left_ == 0) {
+      line_ = first_ += turn_;
+      left_ = length_;
+      --turns_;
+    }
+    return taken;
   }
 
  private:
-  Lines c_, idle_;
-  Lines* now_ = &c_;
+  const std::byte *line_ = nullptr, *first_ = nullptr;
+  std::int64_t step_ = 0, turn_ = 0, left_ = 0, length_ = 0, turns_ = 0;
+};
+
+// Goes through the lines of this tile of c, of the next panel of b, of the next rows of a; then stays where it is.
+struct Ahead {
+  Lines c, b, a;
+
+  LineWalk take(std::int64_t most) {
+    if (!c.empty()) return c.take(most);
+    if (!b.empty()) return b.take(most);
+    if (!a.empty()) return a.take(most);
+    return {c.first(), 0, most};  // memory that is there: looking for a page that is not takes time
+  }
 };
 
 }  // namespace detail

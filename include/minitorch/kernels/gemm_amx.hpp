@@ -69,8 +69,9 @@ template <int Sum, int A, int B>
 template <int Rows, int Columns>
 void amx_tile(const TileJob<AmxArithmetic>& job) {
   const std::int64_t c_row = job.c_row * std::int64_t{sizeof(float)};
-  for (std::int64_t i = 0; i < 16 * Rows; ++i)
-    for (std::int64_t j = 0; j < 16 * Columns; j += 16) __builtin_prefetch(job.c + i * job.c_row + j, 1);
+  if (job.c_is_far)
+    for (std::int64_t i = 0; i < 16 * Rows; ++i)
+      for (std::int64_t j = 0; j < 16 * Columns; j += 16) __builtin_prefetch(job.c + i * job.c_row + j, 1);
   float *c0 = job.c, *c1 = job.c + 16 * job.c_row;
   if (job.add) {
     amx_load<0>(c0, c_row);
@@ -158,12 +159,7 @@ struct AmxRowPacker {
           }
       }
       for (std::int64_t i = 0; i < height; i += 16, out += 256) {
-        Pack<std::int32_t, 16> square[16];
-#pragma GCC unroll 16
-        for (int q = 0; q < 16; ++q) square[q] = load_raw<16, std::int32_t>(pairs[q] + i);
-        transpose<8>(square);
-#pragma GCC unroll 16
-        for (int l = 0; l < 16; ++l) store_raw(out + 16 * l, square[l]);
+        store_transposed<std::int32_t, 16>(out, 16, reinterpret_cast<const std::byte*>(pairs[0] + i), sizeof pairs[0]);
       }
     }
   }

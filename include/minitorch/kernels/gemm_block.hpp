@@ -143,9 +143,10 @@ class Multiplier {
       } else {
         tiling_.read_packed(job, a_panels + (i - rows.first) * job.k, height);
       }
-      ahead_.start(Lines(c_at(i, columns.first), columns.size() * problem_.c_element, (std::min)(height, rows.last - i), problem_.c_row));
+      ahead_.c = Lines(c_at(i, columns.first), columns.size() * problem_.c_element, (std::min)(height, rows.last - i), problem_.c_row);
       const auto compute = tile_functions<Arithmetic>[h][width > tiling_.width ? 1 : 0];
       const Range tile_rows{i, (std::min)(i + height, rows.last)};
+      job.c_is_far = true;
       if (in_place_ && columns.size() == width && tile_rows.size() == height) {
         job.c = reinterpret_cast<Sum*>(c_at(i, columns.first));
         job.c_row = problem_.c_row / std::int64_t{sizeof(Sum)};
@@ -160,6 +161,7 @@ class Multiplier {
         job.c = tile;
         job.c_row = width;
         job.add = false;
+        job.c_is_far = false;
         compute(job);
         finish(tile, width, tile_rows, columns, problem_.add || later);
       }

@@ -49,6 +49,8 @@ struct Finisher {
   [[gnu::always_inline]] void rows() const {
     using P = Pack<Sum, int{W}>;
     const FinishJob<Sum> j = job;
+    if constexpr (Plain)
+      if (j.columns == 2 * std::int64_t{W}) return two_vectors<W>(j.sums, j.c);
     for (std::int64_t i = 0; i < j.rows; ++i) {
       const Sum* sums = j.sums + i * j.sum_row;
       C* c = reinterpret_cast<C*>(j.c + i * j.c_row);
@@ -67,6 +69,19 @@ struct Finisher {
           copy_few<int{W / 2}>(c + x, lanes, rest);
         }
       }
+    }
+  }
+
+  // The rows of nearly all tiles.
+  template <std::size_t W>
+  [[gnu::always_inline]] void two_vectors(const Sum* sums, std::byte* to) const {
+    using P = Pack<Sum, int{W}>;
+    const std::int64_t sum_row = job.sum_row, c_row = job.c_row;
+#pragma GCC unroll 2
+    for (std::int64_t left = job.rows; left > 0; --left, sums += sum_row, to += c_row) {
+      C* c = reinterpret_cast<C*>(to);
+      store_product<Flush>(c, load<P>(sums));
+      store_product<Flush>(c + W, load<P>(sums + W));
     }
   }
 

@@ -48,6 +48,7 @@ struct TileJob {
   std::int64_t b_step;
   typename Arithmetic::Sum* c;
   std::int64_t c_row;
+  bool c_is_far;  // not in the first cache, most likely
   bool add;
   Ahead* ahead;
 };
@@ -137,13 +138,18 @@ struct TileKernel {
       a += job.a_step;
       later += job.a_step;
       b += job.b_step;
+      asm("" : "+r"(a), "+r"(later), "+r"(b));
     };
     std::int64_t p = job.k;
     if constexpr (looks_ahead) {
-      for (; p >= 4; p -= 4) {
-        job.ahead->one();
+      while (p >= 4) {
+        LineWalk walk = job.ahead->take(p / 4);
+        p -= 4 * walk.count;
+        for (std::int64_t left = walk.count; left > 0; --left) {
+          walk.one();
 #pragma GCC unroll 4
-        for (int q = 0; q < 4; ++q) step();
+          for (int q = 0; q < 4; ++q) step();
+        }
       }
     }
 #pragma GCC unroll 2

@@ -79,24 +79,66 @@ struct Side {
   }
 };
 
-// Transposes a square of W packs in place: log2 W rounds, each exchanges halves at one distance.
-template <int Distance, class T, int W>
-[[gnu::always_inline]] inline void exchange(Pack<T, W>& a, Pack<T, W>& b) {
-  using Vector = typename Pack<T, W>::Vector;
-  const Vector x = a.v, y = b.v;
-  [&]<int... Lane>(std::integer_sequence<int, Lane...>) __attribute__((always_inline)) {
-    a.v = __builtin_shufflevector(x, y, ((Lane & Distance) != 0 ? W + Lane - Distance : Lane)...);
-    b.v = __builtin_shufflevector(x, y, ((Lane & Distance) != 0 ? W + Lane : Lane + Distance)...);
+// One vector from runs of 16 bytes, `stride` apart.
+template <class Vector>
+[[gnu::always_inline]] inline void side_by_side(Vector& out, const std::byte* from, std::int64_t stride) {
+  for (std::size_t i = 0; i < sizeof out; i += 16, from += stride) __builtin_memcpy(reinterpret_cast<std::byte*>(&out) + i, from, 16);
+}
+
+#if defined(__x86_64__)
+// Compilers shuffle registers for this, in one of the units that multiply; inserting from memory leaves it alone.
+struct Run16 {
+  std::byte bytes[16];
+};
+template <class Vector>
+requires(sizeof(Vector) == 32) [[gnu::target("avx")]] inline void side_by_side(Vector& out, const std::byte* from, std::int64_t stride) {
+  const auto* low = reinterpret_cast<const Run16*>(from);
+  const auto* high = reinterpret_cast<const Run16*>(from + stride);
+  asm("vmovups %1, %x0\n\tvinsertf128 $1, %2, %t0, %t0" : "=&x"(out) : "m"(*low), "m"(*high));
+}
+template <class Vector>
+requires(sizeof(Vector) == 64)
+    [[gnu::target("avx512f")]] inline void side_by_side(Vector& out, const std::byte* from, std::int64_t stride) {
+  const auto run = [&](std::int64_t i) { return reinterpret_cast<const Run16*>(from + i * stride); };
+  asm("vmovups %1, %x0\n\tvinsertf32x4 $1, %2, %0, %0\n\tvinsertf32x4 $2, %3, %0, %0\n\tvinsertf32x4 $3, %4, %0, %0"
+      : "=&v"(out)
+      : "m"(*run(0)), "m"(*run(1)), "m"(*run(2)), "m"(*run(3)));
+}
+#endif
+
+// In each 16 bytes the first half of the lanes (or the second) of a and b in turns.
+template <int Half, class T, int W>
+[[gnu::always_inline]] inline Pack<T, W> zip_lanes(const Pack<T, W>& a, const Pack<T, W>& b) {
+  constexpr int L = 16 / int{sizeof(T)};
+  return [&]<int... Lane>(std::integer_sequence<int, Lane...>) __attribute__((always_inline)) {
+    return Pack<T, W>(__builtin_shufflevector(a.v, b.v, (Lane / L * L + Half * L / 2 + Lane % L / 2 + Lane % 2 * W)...));
   }
   (std::make_integer_sequence<int, W>());
 }
 
-template <int Distance, class T, int W>
-[[gnu::always_inline]] inline void transpose(Pack<T, W>* rows) {
-#pragma GCC unroll 16
-  for (int i = 0; i < W; ++i)
-    if ((i & Distance) == 0) exchange<Distance>(rows[i], rows[i + Distance]);
-  if constexpr (Distance > 1) transpose<Distance / 2>(rows);
+// Transposes a square of W rows, `stride` bytes apart, into rows of `to`. The loads put rows side by side, 16 bytes of each, so that
+// only these are left to be transposed in registers.
+template <class T, int W>
+[[gnu::always_inline]] inline void store_transposed(T* to, std::int64_t to_row, const std::byte* from, std::int64_t stride) {
+  constexpr int L = 16 / int{sizeof(T)};
+  static_assert(L == 2 || L == 4);
+#pragma GCC unroll 8
+  for (int c = 0; c < W; c += L, from += 16, to += L * to_row) {
+    Pack<T, W> rows[std::size_t{L}];
+#pragma GCC unroll 4
+    for (int i = 0; i < L; ++i) side_by_side(rows[i].v, from + i * stride, L * stride);
+    if constexpr (L == 4) {
+      const auto even_low = zip_lanes<0>(rows[0], rows[2]), even_high = zip_lanes<1>(rows[0], rows[2]);
+      const auto odd_low = zip_lanes<0>(rows[1], rows[3]), odd_high = zip_lanes<1>(rows[1], rows[3]);
+      store_raw(to, zip_lanes<0>(even_low, odd_low));
+      store_raw(to + to_row, zip_lanes<1>(even_low, odd_low));
+      store_raw(to + 2 * to_row, zip_lanes<0>(even_high, odd_high));
+      store_raw(to + 3 * to_row, zip_lanes<1>(even_high, odd_high));
+    } else {
+      store_raw(to, zip_lanes<0>(rows[0], rows[1]));
+      store_raw(to + to_row, zip_lanes<1>(rows[0], rows[1]));
+    }
+  }
 }
 
 // Writes one panel: unit p of lane l goes to to[p * width + l]. `lanes` is how many the operand has from here on: fewer than the
@@ -122,28 +164,24 @@ struct PanelPacker {
   template <int Bytes>
   [[gnu::always_inline]] void along_k() const {
     constexpr int W = Bytes / int{sizeof(Unit)};
-    const std::int64_t bytes = k * std::int64_t{sizeof(Element)}, units = (k + unit_elements<Arithmetic> - 1) / unit_elements<Arithmetic>;
+    const std::int64_t row = from.lane_stride, to_row = width;
     for (std::int64_t lane = last_group<W>(); lane >= 0; lane -= W) {
-      for (std::int64_t p = 0; p < units; p += W) {
-        const std::byte* corner = from.data + lane * from.lane_stride + p * std::int64_t{sizeof(Unit)};
-        const std::int64_t left = bytes - p * std::int64_t{sizeof(Unit)};
-        Pack<Unit, W> rows[std::size_t{W}];
-        if (lane + W <= lanes && left >= Bytes) {
-#pragma GCC unroll 16
-          for (int i = 0; i < W; ++i) rows[i] = load_raw<W, Unit>(corner + i * from.lane_stride);
-        } else {
-          for (int i = 0; i < W && lane + i < lanes; ++i) rows[i] = first_units<W>(corner + i * from.lane_stride, left);
-        }
-        transpose<W / 2>(rows);
-        Unit* out = to + p * width + lane;
-        if (p + W <= units) {
-#pragma GCC unroll 16
-          for (int i = 0; i < W; ++i) store_raw(out + i * width, rows[i]);
-        } else {
-          for (int i = 0; i < units - p; ++i) store_raw(out + i * width, rows[i]);
-        }
-      }
+      const std::byte* corner = from.data + lane * row;
+      Unit* out = to + lane;
+      std::int64_t left = k * std::int64_t{sizeof(Element)};
+      if (lane + W <= lanes)
+        for (; left >= Bytes; left -= Bytes, corner += Bytes, out += W * to_row) store_transposed<Unit, W>(out, to_row, corner, row);
+      for (; left > 0; left -= Bytes, corner += Bytes, out += W * to_row) transpose_part<W>(out, corner, lanes - lane, left);
     }
+  }
+
+  // The square whose rows have no more than `left` bytes, or are fewer.
+  template <int W>
+  [[gnu::always_inline]] void transpose_part(Unit* out, const std::byte* corner, std::int64_t rows_here, std::int64_t left) const {
+    Pack<Unit, W> rows[std::size_t{W}], columns[std::size_t{W}];
+    for (int i = 0; i < W && i < rows_here; ++i) rows[i] = first_units<W>(corner + i * from.lane_stride, left);
+    store_transposed<Unit, W>(reinterpret_cast<Unit*>(columns), W, reinterpret_cast<const std::byte*>(rows), sizeof rows[0]);
+    for (int i = 0; i < W && i * std::int64_t{sizeof(Unit)} < left; ++i) store_raw(out + i * width, columns[i]);
   }
 
   template <int Bytes>
