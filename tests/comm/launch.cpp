@@ -43,7 +43,7 @@ TEST_CASE("P-01 an exception of one rank is what the parent throws, with its cla
       } catch (const mt::ShapeError& e) {
         CHECK(std::string(e.what()) == "launch: rank 1: the shape of it");
       }
-      CHECK(std::chrono::steady_clock::now() - began < 1s);
+      CHECK(std::chrono::steady_clock::now() - began < at_once);
       CHECK(before.only());
       CHECK(Traces::no_children());
     }
@@ -127,7 +127,7 @@ TEST_CASE("P-02 a rank that is killed, aborts or exits is named with its last ca
                                    comm.barrier();
                                  }),
                       Catch::Contains(way.text));
-    CHECK(std::chrono::steady_clock::now() - began < 1s);
+    CHECK(std::chrono::steady_clock::now() - began < at_once);
     CHECK(before.only());
     CHECK(Traces::no_children());
   }
@@ -159,7 +159,7 @@ TEST_CASE("P-04 a rank that returns early is named at once", "[comm]") {
                                  comm.barrier();
                                }),
                     mt::PeerLost);
-    CHECK(std::chrono::steady_clock::now() - began < 1s);
+    CHECK(std::chrono::steady_clock::now() - began < at_once);
   }
 }
 

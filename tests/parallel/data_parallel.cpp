@@ -66,6 +66,15 @@ struct Scaled {
   }
 };
 
+struct Both {
+  mt::nn::Linear<double> first{5, 5}, last{5, 3};
+  template <class V>
+  void visit(V&& v) {
+    v("first", first);
+    v("last", last);
+  }
+};
+
 }  // namespace
 
 TEST_CASE("DP-01 DP-02 DP-21 uneven and empty shards equal the whole batch") {
@@ -231,6 +240,7 @@ TEST_CASE("DP-10 a parameter replaced, added or unfrozen is an error of the next
   }
   CHECK_THROWS_WITH(parallel->backward(loss(), 1), Catch::Contains("a leaf of shape " + shape) && Catch::Contains("of the 1 parameters"));
   CHECK(std::ranges::equal(weight.grad().values(), gradient));
+  CHECK_THROWS_WITH(parallel->backward(mt::full<double>({1}, 7.0).set_requires_grad(true), 1), Catch::Contains("a leaf of shape [1]"));
 
   parallel.reset();
   parallel.emplace(model, comm);
@@ -238,6 +248,96 @@ TEST_CASE("DP-10 a parameter replaced, added or unfrozen is an error of the next
   parallel->backward(loss(), 1);
   CHECK(parallel->finish().count == 1);
   CHECK(model.linear.weight.grad().defined());
+}
+
+TEST_CASE("DP-10 after an error of backward() a step goes on as if it had not been called, on any ranks, with and without shards") {
+  for (const int shards : {0, 4})
+    for (const int ranks : {1, 2}) {
+      const auto steps = mt::launch(ranks, [&](mt::Communicator& comm) {
+        const mp::Axis axis = shards == 0 ? mp::Axis(comm) : mp::Axis(comm, shards);
+        const int passes = shards == 0 ? 2 : axis.local_shards();
+        std::vector<std::vector<double>> seen;
+        for (const bool wrong : {false, true}) {
+          mt::manual_seed(3);
+          mt::nn::Linear<double> model(5, 3);
+          mp::DataParallel<double> parallel(model, axis, {.bucket_bytes = 8});
+          const auto foreign = mt::full<double>({1}, 2.0).set_requires_grad(true);
+          int errors = 0;
+          for (int pass = 0; pass < passes; ++pass) {
+            const auto loss = loss_of(model, pass, pass + 1);
+            try {
+              if (wrong) parallel.backward(mt::mul(loss, foreign), 1, pass == passes - 1);
+            } catch (const mt::ArgumentError&) {
+              ++errors;
+            }
+            parallel.backward(loss, 1, pass == passes - 1);
+          }
+          const mp::BatchSum sum = parallel.finish();
+          seen.push_back(flat_gradient(model));
+          seen.back().insert(seen.back().end(), {sum.loss, sum.count});
+          if (wrong && (errors != passes || foreign.grad().defined())) throw mt::Error("the other leaf went unnoticed");
+        }
+        return seen[0] == seen[1];
+      });
+      CHECK(std::ranges::count(steps, true) == ranks);
+    }
+}
+
+TEST_CASE("with other_leaves a loss may depend on them: a gradient penalty") {
+  mt::manual_seed(3);
+  mt::nn::Linear<double> model(5, 3);
+  mt::SelfCommunicator comm;
+  mp::DataParallel<double> parallel(model, comm, {.other_leaves = true});
+  auto input = samples(0, 2);
+  input.set_requires_grad(true);
+  const auto slope = mt::grad(mt::sum(mt::square(model(input))), input, {.create_graph = true});
+  parallel.backward(mt::sum(mt::square(slope)), 2);
+  parallel.finish();
+  CHECK(model.weight.grad().defined());
+  CHECK(input.grad().defined());
+}
+
+TEST_CASE("a backward() that fails drops the step; once sums over ranks have begun, all later calls are errors") {
+  const auto seen = mt::launch(2, [](mt::Communicator& comm) {
+    mt::manual_seed(3);
+    Both model;
+    mp::DataParallel<double> parallel(model, comm, {.bucket_bytes = 8});
+    bool fails = false;
+    model.first.weight.register_hook([&](const mt::Tensor<double>&) {
+      if (fails) throw mt::GraphError("the hook's");
+      return mt::Tensor<double>();
+    });
+    const auto pass = [&](bool is_last) {
+      std::string error;
+      try {
+        parallel.backward(mt::sum(mt::square(model.last(model.first(samples(0, 2))))), 2, is_last);
+      } catch (const mt::GraphError& e) {
+        error = e.what();
+      }
+      return error;
+    };
+    const auto step = [&] {
+      pass(false);
+      pass(true);
+      const mp::BatchSum sum = parallel.finish();
+      const auto gradient = model.first.weight.grad().values();
+      std::vector<double> numbers(gradient.begin(), gradient.end());
+      numbers.insert(numbers.end(), {sum.loss, sum.count});
+      mt::nn::zero_grad(model);
+      return numbers;
+    };
+    const auto right = step();
+    pass(false);
+    fails = true;
+    if (pass(false) != "the hook's") throw mt::Error("the hook did not throw");
+    fails = false;
+    if (step() != right) throw mt::Error("something of the failed step was left");
+    fails = true;
+    if (pass(true) != "the hook's") throw mt::Error("the hook did not throw");
+    fails = false;
+    return pass(true);
+  });
+  for (const std::string& error : seen) CHECK_THAT(error, Catch::Contains("an earlier backward() failed after sums over ranks had begun"));
 }
 
 TEST_CASE("DP-09 DP-11 models that differ are an error that names the parameter, or are made equal by broadcast") {

@@ -36,7 +36,6 @@ class Lines {
   }
 
   bool empty() const { return turns_ <= 0; }
-  const std::byte* first() const { return first_; }
 
   LineWalk take(std::int64_t most) {
     const LineWalk taken{line_, step_, (std::min)(most, left_)};
@@ -58,12 +57,13 @@ class Lines {
 // Goes through the lines of this tile of c, of the next panel of b, of the next rows of a; then stays where it is.
 struct Ahead {
   Lines c, b, a;
+  const std::byte* idle = nullptr;  // in memory that is there: looking for a page that is not takes time
 
   LineWalk take(std::int64_t most) {
     if (!c.empty()) return c.take(most);
     if (!b.empty()) return b.take(most);
     if (!a.empty()) return a.take(most);
-    return {c.first(), 0, most};  // memory that is there: looking for a page that is not takes time
+    return {idle, 0, most};
   }
 };
 

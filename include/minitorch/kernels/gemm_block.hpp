@@ -143,7 +143,8 @@ class Multiplier {
       } else {
         tiling_.read_packed(job, a_panels + (i - rows.first) * job.k, height);
       }
-      ahead_.c = Lines(c_at(i, columns.first), columns.size() * problem_.c_element, (std::min)(height, rows.last - i), problem_.c_row);
+      ahead_.idle = c_at(i, columns.first);
+      ahead_.c = Lines(ahead_.idle, columns.size() * problem_.c_element, (std::min)(height, rows.last - i), problem_.c_row);
       const auto compute = tile_functions<Arithmetic>[h][width > tiling_.width ? 1 : 0];
       const Range tile_rows{i, (std::min)(i + height, rows.last)};
       job.c_is_far = true;

@@ -110,7 +110,7 @@ struct TileKernel {
 #pragma GCC unroll 2
       for (std::size_t v = 0; v < V; ++v) {
         sum[i][v] = Sums{};
-        if (!looks_ahead) __builtin_prefetch(job.c + static_cast<std::int64_t>(i) * c_row + v * W, 1);
+        if (!looks_ahead && job.c_is_far) __builtin_prefetch(job.c + static_cast<std::int64_t>(i) * c_row + v * W, 1);
       }
     // Two addresses and half as many distances reach all rows of a: more would be kept in registers of vectors, and the instructions
     // that fetch them from there cost as much as multiplications.

@@ -98,7 +98,7 @@ requires(sizeof(Vector) == 32) [[gnu::target("avx")]] inline void side_by_side(V
 }
 template <class Vector>
 requires(sizeof(Vector) == 64)
-    [[gnu::target("avx512f")]] inline void side_by_side(Vector& out, const std::byte* from, std::int64_t stride) {
+    [[gnu::target("avx512f,avx512vl")]] inline void side_by_side(Vector& out, const std::byte* from, std::int64_t stride) {
   const auto run = [&](std::int64_t i) { return reinterpret_cast<const Run16*>(from + i * stride); };
   asm("vmovups %1, %x0\n\tvinsertf32x4 $1, %2, %0, %0\n\tvinsertf32x4 $2, %3, %0, %0\n\tvinsertf32x4 $3, %4, %0, %0"
       : "=&v"(out)

@@ -58,8 +58,19 @@ class Buckets {
     if (!std::ranges::binary_search(nodes_, &leaf, {}, &NodeRef::get))
       fail<ArgumentError>("data parallel: the loss depends on a leaf of shape ", leaf.shape(),
                           " that requires a gradient but is none of the ", parameters_.size(),
-                          " parameters: make another DataParallel after a parameter was replaced or added, and detach() "
-                          "an input or ask grad() for its gradient");
+                          " parameters: make another DataParallel after a parameter was replaced or added; the option other_leaves allows"
+                          " leaves whose gradients stay this rank's");
+  }
+
+  // Forgets all gradients. It cannot once a sum over ranks has begun: other ranks may add to what lies there.
+  void drop() {
+    broken_ = expecting_ && next_ > 0;
+    expecting_ = false;
+    std::fill(used_.begin(), used_.end(), std::uint8_t{0});
+    for (NamedParameter<T>& parameter : parameters_) parameter.tensor.zero_grad();
+  }
+  void require_whole() const {
+    if (broken_) fail<GraphError>("data parallel: an earlier backward() failed after sums over ranks had begun; make another DataParallel");
   }
 
   // From here on a bucket is reduced as soon as its last gradient, and all buckets before it, are there.
@@ -78,6 +89,7 @@ class Buckets {
 
   // Reduces what is left and waits for all. A parameter that no rank has used keeps no gradient.
   void finish() {
+    require_whole();
     for (std::size_t p = 0; p < parameters_.size(); ++p)
       if (!is_ours(p))
         fail<ArgumentError>("data parallel: the parameter '", parameters_[p].name,
@@ -177,6 +189,7 @@ class Buckets {
   std::vector<std::uint8_t> used_;
   std::size_t next_ = 0;
   bool expecting_ = false;
+  bool broken_ = false;  // a step was dropped while its sums were under way
 };
 
 }  // namespace minitorch::parallel::detail

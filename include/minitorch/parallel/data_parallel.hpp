@@ -16,7 +16,8 @@ namespace minitorch::parallel {
 
 struct DataParallelOptions {
   std::int64_t bucket_bytes = std::int64_t{1} << 20;
-  bool broadcast = false;  // take rank 0's parameters at the start, instead of an error when they differ
+  bool broadcast = false;     // take rank 0's parameters at the start, instead of an error when they differ
+  bool other_leaves = false;  // losses may depend on leaves that are no parameters; their gradients stay this rank's
 };
 
 // What all ranks did together in one step.
@@ -37,9 +38,9 @@ constexpr SampleRange partition(std::int64_t samples, std::int64_t shards, std::
 // Losses are sums, with the number of samples beside them: gradients are added over micro-batches and ranks and divided once by the
 // whole count, so uneven and empty shards, and accumulation, equal the whole batch. With more virtual shards than ranks, backward() is
 // called once a local shard, each starts at zero, and they are added by the tree of the ranks: the same bits on 1, 2, 4, ... ranks.
-// All ranks call finish(). It keeps the parameters that the module has at construction. One that is replaced or added afterwards, which
-// backward() refuses, needs another DataParallel, and so does one that is given another requires_grad, which finish() refuses. T is the
-// type of the parameters.
+// All ranks call finish(). The parameters are those that the module has at construction: after one was replaced, added or given another
+// requires_grad, another DataParallel is needed. backward() refuses a loss that depends on a leaf that is none of them, finish() a
+// parameter that is not ours any more. T is the type of the parameters.
 template <Scalar T>
 class DataParallel {
  public:
@@ -56,19 +57,14 @@ class DataParallel {
   }
 
   // Adds the gradients of `loss`, the sum over `count` samples of this rank. The last call before finish() reduces buckets as it goes;
-  // `is_last` says that it is. Throws ArgumentError, before anything is computed, if the loss depends on a leaf that requires a gradient
-  // and is no parameter.
+  // `is_last` says that it is. Throws ArgumentError, before anything is computed, if the loss depends on another leaf than the parameters
+  // (unless `other_leaves`). A pass that fails drops the whole step, its gradients, losses and counts; if sums over ranks had begun, all later
+  // calls throw GraphError.
   template <Scalar L>
   void backward(const Tensor<L>& loss, double count, bool is_last = true) {
     State& s = *state_;
     const bool tree = s.axis.local_shards() > 1;
-    {
-      Engine engine(BackwardOptions{});
-      engine.add_root(loss, minitorch::detail::checked_seed("backward", loss, {}));
-      engine.for_each_leaf([&](const Node& leaf) { s.buckets.check(leaf); });
-      if (is_last && !tree) s.buckets.expect();
-      engine.run();
-    }
+    s.differentiate(loss, is_last && !tree);
     s.sum.count += count;
     if (tree)
       s.add_shard(static_cast<double>(loss.item()));
@@ -114,7 +110,36 @@ class DataParallel {
     template <Module M>
     State(M& model, const Axis& a, const DataParallelOptions& options)
         : axis(a),
-          buckets(detail::same_on_all_ranks(named_parameters<T>(model), a.comm(), options.broadcast), a.comm(), options.bucket_bytes) {}
+          buckets(detail::same_on_all_ranks(named_parameters<T>(model), a.comm(), options.broadcast), a.comm(), options.bucket_bytes),
+          other_leaves(options.other_leaves) {}
+
+    template <Scalar L>
+    void differentiate(const Tensor<L>& loss, bool reduces) {
+      buckets.require_whole();
+      const Tensor<L> seed = minitorch::detail::checked_seed("backward", loss, {});
+      const auto check = [&](const Node& leaf) {
+        if (!other_leaves) buckets.check(leaf);
+      };
+      if (loss.is_leaf()) check(*loss.body()->node.get());
+      bool runs = false;
+      try {
+        Engine engine(BackwardOptions{});
+        engine.add_root(loss, seed);
+        engine.for_each_leaf(check);
+        if (reduces) buckets.expect();
+        runs = true;
+        engine.run();
+      } catch (...) {
+        if (runs) drop_step();
+        throw;
+      }
+    }
+    void drop_step() {
+      buckets.drop();
+      sum = {};
+      levels.clear();
+      shards_done = 0;
+    }
 
     // Shards are added as a binary counter carries: the tree needs one sum a level.
     void add_shard(double loss) {
@@ -141,6 +166,7 @@ class DataParallel {
 
     Axis axis;
     detail::Buckets<T> buckets;
+    bool other_leaves;
     BatchSum sum;
     std::vector<Level> levels;
     int shards_done = 0;
