@@ -232,7 +232,11 @@ class Multiplier {
     const Side& a = problem_.a;
     if (per_unit != 1 && (!a.along_k() || tiling_.units(problem_.k) * per_unit != problem_.k)) return false;
     if (a.convert) return true;
-    if (!a.along_k()) return columns_.size() <= 4 * tiling_.widest();  // each step of k is in a line of its own, of which little is used
+    if (!a.along_k()) {  // each step of k is in a line of its own, of which little is used, and when they are far apart in a page of its
+                         // own
+      if (a.k_stride >= 4096 && k_block_ > 128) return false;
+      return columns_.size() <= (rows_.size() * k_block_ * element <= (128 << 10) ? 8 : 4) * tiling_.widest();
+    }
     const bool aliases = a.lane_stride % 2048 == 0;
     return columns_.size() <= (aliases ? 8 : 16) * tiling_.widest();
   }
