@@ -161,8 +161,9 @@ TEST_CASE("TP-14 data and tensor parallel on a mesh of 2 x 2 equal one process o
         loss = parallel.finish().mean();
         sgd.step();
       }
-      std::vector<double> numbers{loss};
-      numbers.insert(numbers.end(), model.down.bias.values().begin(), model.down.bias.values().end());
+      const auto bias = model.down.bias.values();
+      std::vector<double> numbers(bias.begin(), bias.end());
+      numbers.push_back(loss);
       return numbers;
     });
   };
