@@ -98,9 +98,8 @@ TEST_CASE("P-08 a hundred launches, some with crashes, leave no file, descriptor
   CHECK(Traces::no_children());
 }
 
-TEST_CASE("P-09 launches are independent: two at once, and one inside another") {
-// Sanitizers and emulators give up, or may hang, when two threads fork at once.
-#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__) && !defined(MINITORCH_TEST_EMULATED)
+TEST_CASE("P-09 launches are independent: two at once, and one inside another", "[native]") {
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)  // which give up, or may hang, when two threads fork at once
   std::vector<std::thread> threads;
   std::atomic<int> right{0};
   for (int t = 0; t < 2; ++t)
@@ -167,7 +166,7 @@ TEST_CASE("P-10 P-14 a small /dev/shm or none does not matter, and no name is ev
   }
 }
 
-TEST_CASE("P-11 eight ranks on one processor finish a thousand sums of 1 KiB without burning it") {
+TEST_CASE("P-11 eight ranks on one processor finish a thousand sums of 1 KiB without burning it", "[native]") {
   const int how = in_process([] {
     mt::comm::os::pin_to(0);
     const auto began = std::chrono::steady_clock::now();
@@ -190,7 +189,7 @@ TEST_CASE("P-11 eight ranks on one processor finish a thousand sums of 1 KiB wit
   CHECK(how == 0);
 }
 
-TEST_CASE("P-12 ranks use OpenMP after their parent did, and see a copy of its thread's state") {
+TEST_CASE("P-12 ranks use OpenMP after their parent did, and see a copy of its thread's state", "[native]") {
   for (mt::Backend backend : backends()) {
     std::vector<double> numbers(1 << 20, 1.0);
     mt::set_num_threads(2);
