@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include <tests/autograd/operations.hpp>
 #include <tests/catch.hpp>
@@ -96,6 +97,22 @@ TEST_CASE("a root below another root, and a root that is a leaf") {
   CHECK(gradients[0].item() == 2 * 6 + 27 + 1);
   x.backward();
   CHECK(x.grad().item() == 1);
+}
+
+TEST_CASE("the leaves below the roots are seen once each, before anything is computed") {
+  const auto a = leaf(mt::scalar<double>(3)), b = leaf(mt::scalar<double>(5));
+  const auto product = mul(a, b), y = mul(product, product);  // a diamond
+  {
+    mt::Engine engine(mt::BackwardOptions{});
+    engine.add_root(y, mt::scalar<double>(1));
+    std::vector<const mt::Node*> leaves;
+    engine.for_each_leaf([&](const mt::Node& node) { leaves.push_back(&node); });
+    CHECK(leaves.size() == 2);
+    CHECK(!a.grad().defined());
+    engine.run();
+  }
+  CHECK(a.grad().item() == 150);
+  CHECK(b.grad().item() == 90);
 }
 
 TEST_CASE("the same tensor asked for twice, and asked of itself") {

@@ -232,8 +232,8 @@ class Multiplier {
     const Side& a = problem_.a;
     if (per_unit != 1 && (!a.along_k() || tiling_.units(problem_.k) * per_unit != problem_.k)) return false;
     if (a.convert) return true;
-    if (!a.along_k()) {  // each step of k is in a line of its own, of which little is used, and when they are far apart in a page of its
-                         // own
+    // Each step of k is in a line of its own, of which little is used, or even in a page of its own.
+    if (!a.along_k()) {
       if (a.k_stride >= 4096 && k_block_ > 128) return false;
       return columns_.size() <= (rows_.size() * k_block_ * element <= (128 << 10) ? 8 : 4) * tiling_.widest();
     }

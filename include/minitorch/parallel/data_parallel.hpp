@@ -58,8 +58,8 @@ class DataParallel {
 
   // Adds the gradients of `loss`, the sum over `count` samples of this rank. The last call before finish() reduces buckets as it goes;
   // `is_last` says that it is. Throws ArgumentError, before anything is computed, if the loss depends on another leaf than the parameters
-  // (unless `other_leaves`). A pass that fails drops the whole step, its gradients, losses and counts; if sums over ranks had begun, all later
-  // calls throw GraphError.
+  // (unless `other_leaves`). A pass that fails drops the whole step, its gradients, losses and counts; if sums over ranks had begun, all
+  // later calls throw GraphError.
   template <Scalar L>
   void backward(const Tensor<L>& loss, double count, bool is_last = true) {
     State& s = *state_;
