@@ -5,19 +5,25 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace minitorch::kernels {
 
 namespace detail {
+
+// Where lines are asked to come.
+inline constexpr std::integral_constant<int, 3> first_cache;
+inline constexpr std::integral_constant<int, 2> second_cache;
 
 // Pairs of cache lines a fixed distance apart: what a tile can ask for without looking anything up.
 struct LineWalk {
   const std::byte* line;
   std::int64_t step, count;
 
-  [[gnu::always_inline]] void one() {
-    __builtin_prefetch(line, 0, 2);
-    __builtin_prefetch(line + 64, 0, 2);
+  template <int Locality>
+  [[gnu::always_inline]] void one(std::integral_constant<int, Locality>) {
+    __builtin_prefetch(line, 0, Locality);
+    __builtin_prefetch(line + 64, 0, Locality);
     line += step;
   }
 };
@@ -54,13 +60,12 @@ class Lines {
   std::int64_t step_ = 0, turn_ = 0, left_ = 0, length_ = 0, turns_ = 0;
 };
 
-// Goes through the lines of this tile of c, of the next panel of b, of the next rows of a; then stays where it is.
+// Goes through the lines of the next panel of b, of the next rows of a; then stays where it is.
 struct Ahead {
-  Lines c, b, a;
+  Lines b, a;
   const std::byte* idle = nullptr;  // in memory that is there: looking for a page that is not takes time
 
   LineWalk take(std::int64_t most) {
-    if (!c.empty()) return c.take(most);
     if (!b.empty()) return b.take(most);
     if (!a.empty()) return a.take(most);
     return {idle, 0, most};

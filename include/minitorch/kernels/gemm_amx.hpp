@@ -67,50 +67,55 @@ template <int Sum, int A, int B>
 // As the other tiles, but `add` continues the sums that lie in c; k counts units, a whole number of 16.
 // Tiles 0..3 are sums, 4 and 5 rows of a, 6 and 7 columns of b.
 template <int Rows, int Columns>
-void amx_tile(const TileJob<AmxArithmetic>& job) {
+void amx_tiles(const TileJob<AmxArithmetic>& job) {
   const std::int64_t c_row = job.c_row * std::int64_t{sizeof(float)};
-  if (job.c_is_far)
-    for (std::int64_t i = 0; i < 16 * Rows; ++i)
-      for (std::int64_t j = 0; j < 16 * Columns; j += 16) __builtin_prefetch(job.c + i * job.c_row + j, 1);
-  float *c0 = job.c, *c1 = job.c + 16 * job.c_row;
-  if (job.add) {
-    amx_load<0>(c0, c_row);
-    if constexpr (Columns == 2) amx_load<1>(c0 + 16, c_row);
-    if constexpr (Rows == 2) amx_load<2>(c1, c_row);
-    if constexpr (Rows == 2 && Columns == 2) amx_load<3>(c1 + 16, c_row);
-  } else {
-    amx_zero<0>();
-    if constexpr (Columns == 2) amx_zero<1>();
-    if constexpr (Rows == 2) amx_zero<2>();
-    if constexpr (Rows == 2 && Columns == 2) amx_zero<3>();
-  }
-  const std::byte *a = job.a, *b = job.b;
-  for (std::int64_t p = job.k; p > 0; p -= 16) {
-    amx_load<6>(b, job.b_step);
-    amx_load_passing<4>(a, job.a_row);
-    amx_dot<0, 4, 6>();
-    if constexpr (Columns == 2) {
-      amx_load<7>(b + 64, job.b_step);
-      amx_dot<1, 4, 7>();
+  const std::byte *first = job.a, *result = job.result;
+  float* c0 = job.c;
+  for (std::int64_t tiles = job.tiles; tiles > 0; --tiles, first += job.a_tile, c0 += 16 * Rows * job.c_row) {
+    for (std::int64_t i = 0; i < 16 * Rows; ++i, result += job.result_row) {
+      __builtin_prefetch(result, 1);
+      if constexpr (Columns == 2) __builtin_prefetch(result + 64, 1);
     }
-    if constexpr (Rows == 2) {
-      amx_load_passing<5>(a + 16 * job.a_row, job.a_row);
-      amx_dot<2, 5, 6>();
-      if constexpr (Columns == 2) amx_dot<3, 5, 7>();
+    float* c1 = c0 + 16 * job.c_row;
+    if (job.add) {
+      amx_load<0>(c0, c_row);
+      if constexpr (Columns == 2) amx_load<1>(c0 + 16, c_row);
+      if constexpr (Rows == 2) amx_load<2>(c1, c_row);
+      if constexpr (Rows == 2 && Columns == 2) amx_load<3>(c1 + 16, c_row);
+    } else {
+      amx_zero<0>();
+      if constexpr (Columns == 2) amx_zero<1>();
+      if constexpr (Rows == 2) amx_zero<2>();
+      if constexpr (Rows == 2 && Columns == 2) amx_zero<3>();
     }
-    a += job.a_step;
-    b += 16 * job.b_step;
+    const std::byte *a = first, *b = job.b;
+    for (std::int64_t p = job.k; p > 0; p -= 16) {
+      amx_load<6>(b, job.b_step);
+      amx_load_passing<4>(a, job.a_row);
+      amx_dot<0, 4, 6>();
+      if constexpr (Columns == 2) {
+        amx_load<7>(b + 64, job.b_step);
+        amx_dot<1, 4, 7>();
+      }
+      if constexpr (Rows == 2) {
+        amx_load_passing<5>(a + 16 * job.a_row, job.a_row);
+        amx_dot<2, 5, 6>();
+        if constexpr (Columns == 2) amx_dot<3, 5, 7>();
+      }
+      a += job.a_step;
+      b += 16 * job.b_step;
+    }
+    amx_store<0>(c0, c_row);
+    if constexpr (Columns == 2) amx_store<1>(c0 + 16, c_row);
+    if constexpr (Rows == 2) amx_store<2>(c1, c_row);
+    if constexpr (Rows == 2 && Columns == 2) amx_store<3>(c1 + 16, c_row);
   }
-  amx_store<0>(c0, c_row);
-  if constexpr (Columns == 2) amx_store<1>(c0 + 16, c_row);
-  if constexpr (Rows == 2) amx_store<2>(c1, c_row);
-  if constexpr (Rows == 2 && Columns == 2) amx_store<3>(c1 + 16, c_row);
 }
 
 // By rows (32, 16), then by columns (16, 32).
 template <>
-inline constexpr TileFunction<AmxArithmetic> tile_functions<AmxArithmetic>[2][2] = {{amx_tile<2, 1>, amx_tile<2, 2>},
-                                                                                    {amx_tile<1, 1>, amx_tile<1, 2>}};
+inline constexpr TileFunction<AmxArithmetic> tile_functions<AmxArithmetic>[2][2] = {{amx_tiles<2, 1>, amx_tiles<2, 2>},
+                                                                                    {amx_tiles<1, 1>, amx_tiles<1, 2>}};
 
 // The rows of a for a tile of `height` rows: for each 16 units of k, the 64 bytes of each row, one after the other.
 struct AmxRowPacker {

@@ -89,8 +89,9 @@ class Multiplier {
     const bool one_row_block = rows_.size() <= row_block;
     const std::int64_t units = tiling_.units(k_block_);
     const bool a_direct = a_can_be_direct(), b_direct = b_can_be_direct(), converts = problem_.a.convert || problem_.b.convert;
-    const Workspace<Unit> b_panels((one_row_block ? tiling_.widest() : columns_.size() + tiling_.widest()) * units + 64);
-    const Workspace<Unit> a_panels((a_direct && Tiling<Arithmetic>::exact ? 0 : row_block * units) + 64);
+    const bool packs_a = !a_direct || !Tiling<Arithmetic>::exact, packs_b = !b_direct || columns_.size() % tiling_.widest() != 0;
+    const Workspace<Unit> b_panels(packs_b ? (one_row_block ? tiling_.widest() : columns_.size() + tiling_.widest()) * units + 64 : 0);
+    const Workspace<Unit> a_panels(packs_a ? row_block * units + 64 : 0);
     const Workspace<std::byte> room(converts ? room_for_panel<Arithmetic>(tiling_.widest(), k_block_) : 0);
     const std::int64_t a_run = (problem_.a.along_k() ? k_block_ : row_block) * element;
     const Workspace<std::byte> a_block(a_direct && problem_.a.convert ? (problem_.a.along_k() ? row_block : k_block_) * converted_row(a_run)
@@ -103,7 +104,7 @@ class Multiplier {
         Side a = problem_.a.at(i, p);
         a.data += batch_ * problem_.a_batch;
         if (a_direct && a.convert) a = convert_side<Arithmetic>(a, rows.size(), depth_, a_block.data(), converted_row(a_run));
-        if (!a_direct || !Tiling<Arithmetic>::exact) pack_rows(a_panels.data(), a, rows, a_direct, room.data());
+        if (packs_a) pack_rows(a_panels.data(), a, rows, a_direct, room.data());
         look_ahead_to_rows(rows, row_block, p);
         for (std::int64_t j = columns_.first; j < columns_.last; j += tiling_.widest()) {
           const Range columns{j, (std::min)(j + tiling_.widest(), columns_.last)};
@@ -132,23 +133,22 @@ class Multiplier {
   // A block of rows times one panel of columns.
   void multiply_panel(TileJob<Arithmetic>& job, const Range& rows, const Range& columns, std::int64_t width, const Side& a,
                       const Unit* a_panels, bool a_direct, bool later) {
-    alignas(64) Sum tile[1024];
+    alignas(64) Sum some[1024];
     std::int64_t height = 0;
-    for (std::int64_t i = rows.first; i < rows.last; i += height) {
-      const std::size_t h = tiling_.height_for(rows.last - i);
+    for (std::int64_t i = rows.first; i < rows.last; i += height * job.tiles) {
+      const std::int64_t left = rows.last - i;
+      const std::size_t h = tiling_.height_for(left);
       height = tiling_.heights[h];
-      if (a_direct && i + height <= rows.last) {
-        const Side here = a.at(i - rows.first, 0);
-        tiling_.read(job, here);
-      } else {
+      const bool from_panels = !a_direct || height > left;
+      if (from_panels)
         tiling_.read_packed(job, a_panels + (i - rows.first) * job.k, height);
-      }
-      ahead_.idle = c_at(i, columns.first);
-      ahead_.c = Lines(ahead_.idle, columns.size() * problem_.c_element, (std::min)(height, rows.last - i), problem_.c_row);
+      else
+        tiling_.read(job, a.at(i - rows.first, 0), height);
+      job.tiles = (std::max)(left / height, std::int64_t{1});
+      job.result = ahead_.idle = c_at(i, columns.first);
+      job.result_row = problem_.c_row;
       const auto compute = tile_functions<Arithmetic>[h][width > tiling_.width ? 1 : 0];
-      const Range tile_rows{i, (std::min)(i + height, rows.last)};
-      job.c_is_far = true;
-      if (in_place_ && columns.size() == width && tile_rows.size() == height) {
+      if (in_place_ && columns.size() == width && height <= left) {
         job.c = reinterpret_cast<Sum*>(c_at(i, columns.first));
         job.c_row = problem_.c_row / std::int64_t{sizeof(Sum)};
         job.add = problem_.add || later;
@@ -156,15 +156,17 @@ class Multiplier {
       } else if (!in_place_ && several_blocks_) {
         job.c = sums_ + (i - rows_.first) * sum_row_ + (columns.first - columns_.first);
         job.c_row = sum_row_;
+        job.result = reinterpret_cast<const std::byte*>(job.c);
+        job.result_row = sum_row_ * std::int64_t{sizeof(Sum)};
         job.add = later;
         compute(job);
       } else {
-        job.c = tile;
+        job.tiles = (std::min)(job.tiles, std::int64_t{1024} / (height * width));
+        job.c = some;
         job.c_row = width;
         job.add = false;
-        job.c_is_far = false;
         compute(job);
-        finish(tile, width, tile_rows, columns, problem_.add || later);
+        finish(some, width, {i, (std::min)(i + height * job.tiles, rows.last)}, columns, problem_.add || later);
       }
     }
   }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -38,17 +39,19 @@ struct Bf16Arithmetic {
 template <class Arithmetic>
 inline constexpr std::int64_t unit_elements = std::int64_t{sizeof(typename Arithmetic::Unit) / sizeof(typename Arithmetic::Element)};
 
-// c = a b, or c += a b, over k units: unit (i, p) of a is at a + i * a_row + p * a_step, row p of b at b + p * b_step (bytes).
+// c = a b, or c += a b, over k units, for `tiles` tiles of one height, one below the other. In bytes: unit (i, p) of the first tile's
+// rows of a is at a + i * a_row + p * a_step, the next tile's are a_tile further; row p of b is at b + p * b_step.
 template <class Arithmetic>
 struct TileJob {
-  std::int64_t k;
+  std::int64_t k, tiles;
   const std::byte* a;
-  std::int64_t a_row, a_step;
+  std::int64_t a_row, a_step, a_tile;
   const std::byte* b;
   std::int64_t b_step;
   typename Arithmetic::Sum* c;
   std::int64_t c_row;
-  bool c_is_far;  // not in the first cache, most likely
+  const std::byte* result;  // the first row of the final c, asked for while the tile computes; result_row bytes to the next
+  std::int64_t result_row;
   bool add;
   Ahead* ahead;
 };
@@ -103,72 +106,80 @@ struct TileKernel {
     using Sums = vector_t<Sum, W>;
     using Units = vector_t<Unit, W>;
     constexpr bool looks_ahead = Height == 0 && V == 2;  // the tile that computes nearly everything
-    Sums sum[R][V];
-    const std::int64_t a_row = job.a_row, c_row = job.c_row;
-#pragma GCC unroll 16
-    for (std::size_t i = 0; i < R; ++i)
-#pragma GCC unroll 2
-      for (std::size_t v = 0; v < V; ++v) {
-        sum[i][v] = Sums{};
-        if (!looks_ahead && job.c_is_far) __builtin_prefetch(job.c + static_cast<std::int64_t>(i) * c_row + v * W, 1);
-      }
+    const std::int64_t a_row = job.a_row, a_step = job.a_step, b_step = job.b_step, c_row = job.c_row, result_row = job.result_row;
     // Two addresses and half as many distances reach all rows of a: more would be kept in registers of vectors, and the instructions
     // that fetch them from there cost as much as multiplications.
     constexpr std::size_t Half = (R + 1) / 2;
-    const std::byte *a = job.a, *later = a + static_cast<std::int64_t>(Half) * a_row, *b = job.b;
     std::int64_t distance[Half];
 #pragma GCC unroll 8
     for (std::size_t i = 0; i < Half; ++i) {
       distance[i] = static_cast<std::int64_t>(i) * a_row;
       asm("" : "+r"(distance[i]));
     }
-    asm("" : "+r"(later));
-    const auto step = [&]() __attribute__((always_inline)) {
-      Units row[V];
+    const std::byte *first = job.a, *result = job.result;
+    Sum* c = job.c;
+    for (std::int64_t tiles = job.tiles; tiles > 0; --tiles, first += job.a_tile, result += static_cast<std::int64_t>(R) * result_row) {
+      Sums sum[R][V] = {};
+      const std::byte *a = first, *later = a + static_cast<std::int64_t>(Half) * a_row, *b = job.b;
+      asm("" : "+r"(later));
+      const auto step = [&]() __attribute__((always_inline)) {
+        Units row[V];
 #pragma GCC unroll 2
-      for (std::size_t v = 0; v < V; ++v) __builtin_memcpy(&row[v], b + v * Bytes, Bytes);
+        for (std::size_t v = 0; v < V; ++v) __builtin_memcpy(&row[v], b + v * Bytes, Bytes);
 #pragma GCC unroll 16
-      for (std::size_t i = 0; i < R; ++i) {
-        Unit one;
-        __builtin_memcpy(&one, i < Half ? a + (i > 0 ? distance[i] : 0) : later + (i > Half ? distance[i - Half] : 0), sizeof one);
-        const Units copies = one - Units{};
+        for (std::size_t i = 0; i < R; ++i) {
+          Unit one;
+          __builtin_memcpy(&one, i < Half ? a + (i > 0 ? distance[i] : 0) : later + (i > Half ? distance[i - Half] : 0), sizeof one);
+          const Units copies = one - Units{};
 #pragma GCC unroll 2
-        for (std::size_t v = 0; v < V; ++v) multiply_add(sum[i][v], copies, row[v]);
-      }
-      a += job.a_step;
-      later += job.a_step;
-      b += job.b_step;
-      asm("" : "+r"(a), "+r"(later), "+r"(b));
-    };
-    std::int64_t p = job.k;
-    if constexpr (looks_ahead) {
-      while (p >= 4) {
-        LineWalk walk = job.ahead->take(p / 4);
-        p -= 4 * walk.count;
-        for (std::int64_t left = walk.count; left > 0; --left) {
-          walk.one();
+          for (std::size_t v = 0; v < V; ++v) multiply_add(sum[i][v], copies, row[v]);
+        }
+        a += a_step;
+        later += a_step;
+        b += b_step;
+        asm("" : "+r"(a), "+r"(later), "+r"(b));
+      };
+      std::int64_t p = job.k;
+      const auto walk = [&](auto cache, LineWalk lines) __attribute__((always_inline)) {
+        p -= 4 * lines.count;
+        for (; lines.count > 0; --lines.count) {
+          lines.one(cache);
 #pragma GCC unroll 4
           for (int q = 0; q < 4; ++q) step();
         }
+      };
+      if constexpr (looks_ahead) {
+        walk(first_cache, {result, result_row, (std::min)(std::int64_t{R}, p / 4)});
+        while (p >= 4) walk(second_cache, job.ahead->take(p / 4));
+      } else {
+#pragma GCC unroll 16
+        for (std::size_t i = 0; i < R; ++i) __builtin_prefetch(result + static_cast<std::int64_t>(i) * result_row, 1);
+      }
+#pragma GCC unroll 2
+      for (; p > 0; --p) step();
+      // In both loops one address that moves, not one for each row.
+      if (job.add) {
+        const Sum* old = c;
+#pragma GCC unroll 16
+        for (std::size_t i = 0; i < R; ++i) {
+#pragma GCC unroll 2
+          for (std::size_t v = 0; v < V; ++v) {
+            Sums before;
+            __builtin_memcpy(&before, old + v * W, Bytes);
+            sum[i][v] = before + sum[i][v];
+          }
+          old += c_row;
+          asm("" : "+r"(old));
+        }
+      }
+#pragma GCC unroll 16
+      for (std::size_t i = 0; i < R; ++i) {
+#pragma GCC unroll 2
+        for (std::size_t v = 0; v < V; ++v) __builtin_memcpy(c + v * W, &sum[i][v], Bytes);
+        c += c_row;
+        asm("" : "+r"(c));
       }
     }
-#pragma GCC unroll 2
-    for (; p > 0; --p) step();
-    Sum* c = job.c;
-    if (job.add) {
-#pragma GCC unroll 16
-      for (std::size_t i = 0; i < R; ++i)
-#pragma GCC unroll 2
-        for (std::size_t v = 0; v < V; ++v) {
-          Sums old;
-          __builtin_memcpy(&old, c + static_cast<std::int64_t>(i) * c_row + v * W, Bytes);
-          sum[i][v] = old + sum[i][v];
-        }
-    }
-#pragma GCC unroll 16
-    for (std::size_t i = 0; i < R; ++i)
-#pragma GCC unroll 2
-      for (std::size_t v = 0; v < V; ++v) __builtin_memcpy(c + static_cast<std::int64_t>(i) * c_row + v * W, &sum[i][v], Bytes);
   }
 };
 

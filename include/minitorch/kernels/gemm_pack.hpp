@@ -79,10 +79,11 @@ struct Side {
   }
 };
 
-// One vector from runs of 16 bytes, `stride` apart.
-template <class Vector>
-[[gnu::always_inline]] inline void side_by_side(Vector& out, const std::byte* from, std::int64_t stride) {
-  for (std::size_t i = 0; i < sizeof out; i += 16, from += stride) __builtin_memcpy(reinterpret_cast<std::byte*>(&out) + i, from, 16);
+// One vector from runs of 16 bytes.
+template <class Vector, std::size_t Runs>
+[[gnu::always_inline]] inline void side_by_side(Vector& out, const std::byte* const (&runs)[Runs]) {
+  static_assert(sizeof out == 16 * Runs);
+  for (std::size_t i = 0; i < Runs; ++i) __builtin_memcpy(reinterpret_cast<std::byte*>(&out) + 16 * i, runs[i], 16);
 }
 
 #if defined(__x86_64__)
@@ -91,15 +92,13 @@ struct Run16 {
   std::byte bytes[16];
 };
 template <class Vector>
-requires(sizeof(Vector) == 32) [[gnu::target("avx")]] inline void side_by_side(Vector& out, const std::byte* from, std::int64_t stride) {
-  const auto* low = reinterpret_cast<const Run16*>(from);
-  const auto* high = reinterpret_cast<const Run16*>(from + stride);
-  asm("vmovups %1, %x0\n\tvinsertf128 $1, %2, %t0, %t0" : "=&x"(out) : "m"(*low), "m"(*high));
+[[gnu::target("avx")]] inline void side_by_side(Vector& out, const std::byte* const (&runs)[2]) {
+  const auto run = [&](std::size_t i) { return reinterpret_cast<const Run16*>(runs[i]); };
+  asm("vmovups %1, %x0\n\tvinsertf128 $1, %2, %t0, %t0" : "=&x"(out) : "m"(*run(0)), "m"(*run(1)));
 }
 template <class Vector>
-requires(sizeof(Vector) == 64)
-    [[gnu::target("avx512f,avx512vl")]] inline void side_by_side(Vector& out, const std::byte* from, std::int64_t stride) {
-  const auto run = [&](std::int64_t i) { return reinterpret_cast<const Run16*>(from + i * stride); };
+[[gnu::target("avx512f,avx512vl")]] inline void side_by_side(Vector& out, const std::byte* const (&runs)[4]) {
+  const auto run = [&](std::size_t i) { return reinterpret_cast<const Run16*>(runs[i]); };
   asm("vmovups %1, %x0\n\tvinsertf32x4 $1, %2, %0, %0\n\tvinsertf32x4 $2, %3, %0, %0\n\tvinsertf32x4 $3, %4, %0, %0"
       : "=&v"(out)
       : "m"(*run(0)), "m"(*run(1)), "m"(*run(2)), "m"(*run(3)));
@@ -122,22 +121,38 @@ template <class T, int W>
 [[gnu::always_inline]] inline void store_transposed(T* to, std::int64_t to_row, const std::byte* from, std::int64_t stride) {
   constexpr int L = 16 / int{sizeof(T)};
   static_assert(L == 2 || L == 4);
+  // Few addresses, or they would be kept in registers of vectors, and fetching them costs as much as inserting.
+  const std::byte* group[std::size_t{W / L}];
+#pragma GCC unroll 4
+  for (int g = 0; g < W / L; ++g) {
+    group[g] = from + g * L * stride;
+    asm("" : "+r"(group[g]));
+  }
+  std::int64_t three = 3 * stride, to_three = 3 * to_row;
+  asm("" : "+r"(three), "+r"(to_three), "+r"(stride), "+r"(to_row));
 #pragma GCC unroll 8
-  for (int c = 0; c < W; c += L, from += 16, to += L * to_row) {
+  for (int c = 0; c < W; c += L) {
     Pack<T, W> rows[std::size_t{L}];
 #pragma GCC unroll 4
-    for (int i = 0; i < L; ++i) side_by_side(rows[i].v, from + i * stride, L * stride);
+    for (int i = 0; i < L; ++i) {
+      const std::byte* runs[std::size_t{W / L}];
+#pragma GCC unroll 4
+      for (int g = 0; g < W / L; ++g) runs[g] = group[g] + (i == 3 ? three : i * stride) + c * int{sizeof(T)};
+      side_by_side(rows[i].v, runs);
+    }
     if constexpr (L == 4) {
       const auto even_low = zip_lanes<0>(rows[0], rows[2]), even_high = zip_lanes<1>(rows[0], rows[2]);
       const auto odd_low = zip_lanes<0>(rows[1], rows[3]), odd_high = zip_lanes<1>(rows[1], rows[3]);
       store_raw(to, zip_lanes<0>(even_low, odd_low));
       store_raw(to + to_row, zip_lanes<1>(even_low, odd_low));
       store_raw(to + 2 * to_row, zip_lanes<0>(even_high, odd_high));
-      store_raw(to + 3 * to_row, zip_lanes<1>(even_high, odd_high));
+      store_raw(to + to_three, zip_lanes<1>(even_high, odd_high));
     } else {
       store_raw(to, zip_lanes<0>(rows[0], rows[1]));
       store_raw(to + to_row, zip_lanes<1>(rows[0], rows[1]));
     }
+    to += L * to_row;
+    asm("" : "+r"(to));
   }
 }
 

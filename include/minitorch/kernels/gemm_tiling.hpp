@@ -53,15 +53,17 @@ struct Tiling {
   }
   std::int64_t units(std::int64_t k) const { return (k + unit_elements<Arithmetic> - 1) / unit_elements<Arithmetic>; }
 
-  void read(TileJob<Arithmetic>& job, const Side& a) const {
+  void read(TileJob<Arithmetic>& job, const Side& a, std::int64_t height) const {
     job.a = a.data;
     job.a_row = a.lane_stride;
     job.a_step = a.k_stride * unit_elements<Arithmetic>;
+    job.a_tile = height * a.lane_stride;
   }
   void read_packed(TileJob<Arithmetic>& job, const typename Arithmetic::Unit* a, std::int64_t height) const {
     job.a = reinterpret_cast<const std::byte*>(a);
     job.a_row = sizeof(*a);
-    job.a_step = height * std::int64_t{sizeof(*a)};
+    job.a_step = height * job.a_row;
+    job.a_tile = job.k * job.a_step;
   }
 };
 
@@ -90,15 +92,17 @@ struct Tiling<AmxArithmetic> {
   std::size_t height_for(std::int64_t rows) const { return rows >= 32 ? 0 : 1; }
   std::int64_t units(std::int64_t k) const { return (k + 31) / 32 * 16; }
 
-  void read(TileJob<AmxArithmetic>& job, const Side& a) const {
+  void read(TileJob<AmxArithmetic>& job, const Side& a, std::int64_t height) const {
     job.a = a.data;
     job.a_row = a.lane_stride;
     job.a_step = 64;
+    job.a_tile = height * a.lane_stride;
   }
   void read_packed(TileJob<AmxArithmetic>& job, const std::int32_t* a, std::int64_t height) const {
     job.a = reinterpret_cast<const std::byte*>(a);
     job.a_row = 64;
     job.a_step = height * 64;
+    job.a_tile = job.k / 16 * job.a_step;
   }
 };
 

@@ -1,4 +1,4 @@
-// Scratch memory of a kernel: uninitialised, aligned to 64 bytes, from the calling thread's pool.
+// Scratch memory of a kernel: uninitialised, aligned to 64 bytes, from the calling thread's pool; null when empty.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,8 +16,10 @@ class Workspace {
 
  public:
   explicit Workspace(std::int64_t count)
-      : bytes_(static_cast<std::size_t>(count) * sizeof(T)), data_(static_cast<T*>(memory::allocate(bytes_))) {}
-  ~Workspace() { memory::deallocate(data_, bytes_); }
+      : bytes_(static_cast<std::size_t>(count) * sizeof(T)), data_(count == 0 ? nullptr : static_cast<T*>(memory::allocate(bytes_))) {}
+  ~Workspace() {
+    if (data_ != nullptr) memory::deallocate(data_, bytes_);
+  }
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
 
