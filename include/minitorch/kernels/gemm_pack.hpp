@@ -37,13 +37,17 @@ struct Converter {
   template <int Bytes>
   [[gnu::always_inline]] void operator()(std::integral_constant<int, Bytes>) const {
     constexpr std::size_t W = Bytes / 4;
-    for (std::int64_t row = 0; row < job.rows; ++row) {
-      const auto* from = reinterpret_cast<const From*>(job.from + row * job.from_row);
-      auto* to = reinterpret_cast<To*>(job.to + row * job.to_row);
+    const ConvertJob j = job;  // which no store can change
+    const std::byte* from_run = j.from;
+    std::byte* to_run = j.to;
+    for (std::int64_t left = j.rows; left > 0; --left, from_run += j.from_row, to_run += j.to_row) {
+      const auto* from = reinterpret_cast<const From*>(from_run);
+      auto* to = reinterpret_cast<To*>(to_run);
       std::int64_t i = 0;
-      for (; i + std::int64_t{W} <= job.count; i += std::int64_t{W})
+#pragma GCC unroll 2
+      for (; i + std::int64_t{W} <= j.count; i += std::int64_t{W})
         store_product<Flush>(to + i, rounded(load<Pack<float, int{W}>>(from + i)));
-      if (const std::int64_t rest = job.count - i; rest > 0) {
+      if (const std::int64_t rest = j.count - i; rest > 0) {
         To lanes[W];
         store_product<Flush>(lanes, rounded(load_some<Pack<float, int{W}>>(from + i, rest)));
         copy_few<int{W / 2}>(to + i, lanes, rest);
