@@ -69,13 +69,13 @@ template <int Sum, int A, int B>
 template <int Rows, int Columns>
 void amx_tiles(const TileJob<AmxArithmetic>& job) {
   const std::int64_t c_row = job.c_row * std::int64_t{sizeof(float)};
-  const std::byte *first = job.a, *result = job.result;
+  const bool c_is_far = reinterpret_cast<const std::byte*>(job.c) == job.result;
+  const std::byte* first = job.a;
   float* c0 = job.c;
   for (std::int64_t tiles = job.tiles; tiles > 0; --tiles, first += job.a_tile, c0 += 16 * Rows * job.c_row) {
-    for (std::int64_t i = 0; i < 16 * Rows; ++i, result += job.result_row) {
-      __builtin_prefetch(result, 1);
-      if constexpr (Columns == 2) __builtin_prefetch(result + 64, 1);
-    }
+    if (c_is_far)
+      for (std::int64_t i = 0; i < 16 * Rows; ++i)
+        for (std::int64_t j = 0; j < 16 * Columns; j += 16) __builtin_prefetch(c0 + i * job.c_row + j, 1);
     float* c1 = c0 + 16 * job.c_row;
     if (job.add) {
       amx_load<0>(c0, c_row);
