@@ -133,7 +133,8 @@ class Multiplier {
   // A block of rows times one panel of columns.
   void multiply_panel(TileJob<Arithmetic>& job, const Range& rows, const Range& columns, std::int64_t width, const Side& a,
                       const Unit* a_panels, bool a_direct, bool later) {
-    alignas(64) Sum some[1024];
+    constexpr std::int64_t room = 1024;  // for the sums of a few tiles
+    alignas(64) Sum sums[room];
     std::int64_t height = 0;
     for (std::int64_t i = rows.first; i < rows.last; i += height * job.tiles) {
       const std::int64_t left = rows.last - i;
@@ -161,12 +162,12 @@ class Multiplier {
         job.add = later;
         compute(job);
       } else {
-        job.tiles = (std::min)(job.tiles, std::int64_t{1024} / (height * width));
-        job.c = some;
+        job.tiles = (std::min)(job.tiles, room / (height * width));
+        job.c = sums;
         job.c_row = width;
         job.add = false;
         compute(job);
-        finish(some, width, {i, (std::min)(i + height * job.tiles, rows.last)}, columns, problem_.add || later);
+        finish(sums, width, {i, (std::min)(i + height * job.tiles, rows.last)}, columns, problem_.add || later);
       }
     }
   }

@@ -50,7 +50,7 @@ struct TileJob {
   std::int64_t b_step;
   typename Arithmetic::Sum* c;
   std::int64_t c_row;
-  const std::byte* result;  // the first row of the final c, asked for while the tile computes; result_row bytes to the next
+  const std::byte* result;  // where the first row of c ends up: asked for while a tile computes; result_row bytes to the next row
   std::int64_t result_row;
   bool add;
   Ahead* ahead;
