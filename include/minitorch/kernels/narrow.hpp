@@ -88,7 +88,7 @@ template <class T, int W>
 template <class T>
 inline T narrow_one(double number) {
   float near = static_cast<float>(number);
-  const double error = number - double{near};
+  const double error = number - static_cast<double>(near);
   auto bits = std::bit_cast<std::int32_t>(near);
   if (error != 0 && std::isfinite(error) && (bits & 1) == 0) {  // the odd neighbour on the other side of the value
     const bool away = (error > 0) == (near >= 0 && !(near == 0 && number < 0));
