@@ -203,7 +203,7 @@ bool agree(const std::vector<Contestant>& all) {
   for (const Contestant& one : all)
     for (std::size_t i = 0; i < one.losses.size(); ++i) {
       const double reference = all.back().losses[i], error = std::abs(one.losses[i] / reference - 1);
-      if (error < (one.type == all.back().type ? 1e-5 : 2e-2)) continue;
+      if (error < (one.type == "float" && all.back().type == "float" ? 1e-5 : 2e-2)) continue;
       fmt::print("{} {}: loss {} is {:.7f} instead of {:.7f}\n", one.name, one.type, i, one.losses[i], reference);
       good = false;
     }

@@ -90,6 +90,7 @@ void amx_tiles(const TileJob<AmxArithmetic>& job) {
     }
     const std::byte *a = first, *b = job.b;
     for (std::int64_t p = job.k; p > 0; p -= 16) {
+      for (LineWalk walk = job.ahead->take(2); walk.count > 0; --walk.count) walk.one(second_cache);
       amx_load<6>(b, job.b_step);
       amx_load_passing<4>(a, job.a_row);
       amx_dot<0, 4, 6>();
