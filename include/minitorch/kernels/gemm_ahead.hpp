@@ -11,7 +11,7 @@ namespace minitorch::kernels {
 
 namespace detail {
 
-// Where lines are asked to come.
+// The caches that lines are asked into, as the compiler numbers them.
 inline constexpr std::integral_constant<int, 3> first_cache;
 inline constexpr std::integral_constant<int, 2> second_cache;
 
