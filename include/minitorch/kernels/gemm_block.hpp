@@ -81,11 +81,14 @@ class Multiplier {
   }
 
  private:
-  static constexpr std::int64_t column_block = 2048, block_bytes = 320 << 10;
+  static constexpr std::int64_t column_block = 2048, block_bytes = 320 << 10, small_block_bytes = 28 << 10;
 
   // The current columns for all rows: blocks of k, in each blocks of rows, in each panels of columns, in each tiles of rows.
   void multiply_columns() {
-    const std::int64_t row_block = (std::max)(block_bytes / (k_block_ * element) / tiling_.tallest(), std::int64_t{1}) * tiling_.tallest();
+    // Rows that are converted for a few panels are still in the first cache when the tiles read them.
+    const bool small = problem_.a.convert != nullptr && problem_.a.along_k() && columns_.size() <= 2 * tiling_.widest();
+    const std::int64_t fitting = (small ? small_block_bytes : block_bytes) / (k_block_ * element);
+    const std::int64_t row_block = (std::max)(fitting / tiling_.tallest(), std::int64_t{1}) * tiling_.tallest();
     const bool one_row_block = rows_.size() <= row_block;
     const std::int64_t units = tiling_.units(k_block_);
     const bool a_direct = a_can_be_direct(), b_direct = b_can_be_direct(), converts = problem_.a.convert || problem_.b.convert;
@@ -238,7 +241,7 @@ class Multiplier {
     // Each step of k is in a line of its own, of which little is used, or even in a page of its own.
     if (!a.along_k()) {
       if (a.k_stride >= 4096 && k_block_ > 128) return false;
-      return columns_.size() <= (rows_.size() * k_block_ * element <= (128 << 10) ? 8 : 4) * tiling_.widest();
+      return columns_.size() <= (rows_.size() * k_block_ * element <= (512 << 10) ? 8 : 4) * tiling_.widest();
     }
     const bool aliases = a.lane_stride % 2048 == 0;
     return columns_.size() <= (aliases ? 8 : 16) * tiling_.widest();
