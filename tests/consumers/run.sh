@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Uses the library as a consumer would: run.sh WAY SOURCE_DIR BUILD_DIR WORK_DIR COMPILER. Each way builds and runs hello.cpp or regression.cpp.
+# Uses the library as a consumer would: run.sh WAY SOURCE_DIR BUILD_DIR WORK_DIR COMPILER. Each way builds and runs one of the programs here.
 # SPDX-License-Identifier: MIT
 set -euo pipefail
 way=$1 source=$2 build=$3 work=$4 compiler=$5
@@ -33,5 +33,8 @@ case $way in
     ./consumer ;;
   one_line)  # no flag at all but the language and where the headers are
     "$compiler" -std=c++20 -I"$source/include" "$here/regression.cpp" -o consumer
+    ./consumer ;;
+  this_processor)
+    "$compiler" -std=c++20 -O2 -march=native -Wall -Wextra -Werror -I"$source/include" "$here/eigen.cpp" -o consumer
     ./consumer ;;
 esac

@@ -13,11 +13,16 @@
 #undef I
 #undef Success
 #undef check
+// With -march=native g++ 12 takes its own intrinsics for uninitialised where Eigen uses them, system header or not.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #if __has_include(<Eigen/Core>)
 #include <Eigen/Core>
 #else
 #include <eigen3/Eigen/Core>
 #endif
+#pragma GCC diagnostic pop
 #pragma pop_macro("check")
 #pragma pop_macro("Success")
 #pragma pop_macro("I")
