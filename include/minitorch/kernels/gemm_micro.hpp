@@ -134,8 +134,8 @@ struct TileKernel {
 #pragma GCC unroll 2
           for (std::size_t v = 0; v < V; ++v) multiply_add(sum[i][v], copies, row[v]);
         }
-        // Rows of a that are neighbours lie in a few lines for each step of k. All loads from a line that is on its way are done again
-        // when it arrives, so it is asked into the first cache some steps before, and into the second some tiles before.
+        // Rows of a that are neighbours lie in a few lines for each step of k, which all their loads wait for: asked into the first
+        // cache four steps before (a factor that addresses have) and into the second some tiles before.
         if constexpr (looks_ahead) {
 #pragma GCC unroll 2
           for (std::size_t byte = (R * sizeof(Unit) - 1) % 64; byte < R * sizeof(Unit); byte += 64)
