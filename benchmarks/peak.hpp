@@ -63,7 +63,7 @@ double peak_flops(std::int64_t rounds) {  // floating point operations done
 // The same with four tiles of AMX.
 inline double peak_flops_amx(std::int64_t rounds) {
   namespace detail = minitorch::kernels::detail;
-  const detail::AmxTiles tiles;
+  const detail::AmxConfiguration tiles;
   for (std::int64_t r = 0; r < rounds; ++r) {
     detail::amx_dot<0, 4, 6>();
     detail::amx_dot<1, 4, 7>();

@@ -33,10 +33,12 @@ struct Problem {
 };
 
 // k is summed in blocks of one length, which depends on k alone, each from zero; the sums of the blocks are added in order. A panel
-// of b as deep as a block stays in the first cache; tiles of AMX, which run through it faster, want room there for the rows of a too.
+// of b as deep as a block stays in the first cache; tiles of AMX, which run through it faster, want room there for the rows of a too,
+// but up to 1024 that is worth less than never to store sums.
 template <class Arithmetic>
 constexpr std::int64_t k_block(std::int64_t k) {
-  constexpr std::int64_t most = 512 * (std::same_as<Arithmetic, AmxArithmetic> ? 1 : unit_elements<Arithmetic>);
+  constexpr bool tiles = std::same_as<Arithmetic, AmxArithmetic>;
+  const std::int64_t most = tiles ? (k <= 1024 ? 1024 : 512) : 512 * unit_elements<Arithmetic>;
   const std::int64_t blocks = (std::max<std::int64_t>)((k + most - 1) / most, 1);
   return (std::max<std::int64_t>)(((k + blocks - 1) / blocks + 15) / 16 * 16, 16);
 }
@@ -81,7 +83,8 @@ class Multiplier {
   }
 
  private:
-  static constexpr std::int64_t column_block = 2048, block_bytes = 320 << 10, small_block_bytes = 28 << 10;
+  static constexpr std::int64_t column_block = 2048, small_block_bytes = 28 << 10;
+  static constexpr std::int64_t block_bytes = std::same_as<Arithmetic, AmxArithmetic> ? 640 << 10 : 320 << 10;
 
   // The current columns for all rows: blocks of k, in each blocks of rows, in each panels of columns, in each tiles of rows.
   void multiply_columns() {
@@ -108,7 +111,7 @@ class Multiplier {
         a.data += batch_ * problem_.a_batch;
         if (a_direct && a.convert) a = convert_side<Arithmetic>(a, rows.size(), depth_, a_block.data(), converted_row(a_run));
         if (packs_a) pack_rows(a_panels.data(), a, rows, a_direct, room.data());
-        look_ahead_to_rows(rows, row_block, p);
+        if constexpr (Tiling<Arithmetic>::looks_ahead) look_ahead_to_rows(rows, row_block, p);
         for (std::int64_t j = columns_.first; j < columns_.last; j += tiling_.widest()) {
           const Range columns{j, (std::min)(j + tiling_.widest(), columns_.last)};
           const std::int64_t width = columns.size() <= tiling_.width ? tiling_.width : tiling_.widest();
@@ -126,7 +129,7 @@ class Multiplier {
             job.b = reinterpret_cast<const std::byte*>(panel);
             job.b_step = width * unit;
           }
-          look_ahead_to_columns(rows, columns, p, b_direct);
+          if constexpr (Tiling<Arithmetic>::looks_ahead) look_ahead_to_columns(rows, columns, p, b_direct);
           multiply_panel(job, rows, columns, width, a, a_panels.data(), a_direct, p > 0);
         }
       }
@@ -139,7 +142,8 @@ class Multiplier {
     constexpr std::int64_t room = 1024;  // for the sums of a few tiles
     alignas(64) Sum sums[room];
     std::int64_t height = 0;
-    for (std::int64_t i = rows.first; i < rows.last; i += height * job.tiles) {
+    job.same_b = false;
+    for (std::int64_t i = rows.first; i < rows.last; i += height * job.tiles, job.same_b = true) {
       const std::int64_t left = rows.last - i;
       const std::size_t h = tiling_.height_for(left);
       height = tiling_.heights[h];
@@ -151,7 +155,14 @@ class Multiplier {
       job.tiles = (std::max)(left / height, std::int64_t{1});
       job.result = ahead_.idle = c_at(i, columns.first);
       job.result_row = problem_.c_row;
-      const auto compute = tile_functions<Arithmetic>[h][width > tiling_.width ? 1 : 0];
+      if constexpr (Tiling<Arithmetic>::rounds)
+        if (!problem_.stores_sums && !several_blocks_ && !problem_.add && columns.size() == tiling_.widest() &&
+            height == tiling_.tallest() && height <= left) {
+          job.bias = bias_at(columns);
+          tiling_.rounding_function(job.k)(job);
+          continue;
+        }
+      const auto compute = tiling_.function(h, width > tiling_.width, job.k);
       if (in_place_ && columns.size() == width && height <= left) {
         job.c = reinterpret_cast<Sum*>(c_at(i, columns.first));
         job.c_row = problem_.c_row / std::int64_t{sizeof(Sum)};
@@ -202,9 +213,10 @@ class Multiplier {
   }
 
   void finish(const Sum* sums, std::int64_t sum_row, const Range& rows, const Range& columns, bool add) const {
-    const Sum* bias = problem_.bias == nullptr ? nullptr : problem_.bias + columns.first;
-    problem_.finish({sums, sum_row, c_at(rows.first, columns.first), problem_.c_row, rows.size(), columns.size(), bias, add});
+    problem_.finish({sums, sum_row, c_at(rows.first, columns.first), problem_.c_row, rows.size(), columns.size(), bias_at(columns), add});
   }
+
+  const Sum* bias_at(const Range& columns) const { return problem_.bias == nullptr ? nullptr : problem_.bias + columns.first; }
 
   // Panels of the tallest tiles, then of the heights that make up the rest; with `only_rest`, those alone that reach past the rows.
   void pack_rows(Unit* to, const Side& from, const Range& rows, bool only_rest, std::byte* room) const {

@@ -79,9 +79,7 @@ struct Finisher {
     const std::int64_t sum_row = job.sum_row, c_row = job.c_row;
 #pragma GCC unroll 2
     for (std::int64_t left = job.rows; left > 0; --left, sums += sum_row, to += c_row) {
-      C* c = reinterpret_cast<C*>(to);
-      store_product<Flush>(c, load<P>(sums));
-      store_product<Flush>(c + W, load<P>(sums + W));
+      store_products<Flush>(reinterpret_cast<C*>(to), load<P>(sums), load<P>(sums + W));
     }
   }
 

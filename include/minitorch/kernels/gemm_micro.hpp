@@ -53,6 +53,8 @@ struct TileJob {
   const std::byte* result;  // where the first row of c ends up: asked for while a tile computes; result_row bytes to the next row
   std::int64_t result_row;
   bool add;
+  bool same_b;                           // the call before had the same k and columns of b
+  const typename Arithmetic::Sum* bias;  // of these columns, or null: for tiles that round
   Ahead* ahead;
 };
 

@@ -31,6 +31,8 @@ template <class Arithmetic>
 struct Tiling {
   static constexpr bool exact = true;  // heights make up any number of rows
   static constexpr bool adds = true;   // a tile can add its sums to what c holds
+  static constexpr bool looks_ahead = true;
+  static constexpr bool rounds = false;  // the tallest and widest tiles can add a bias and round to c
   static constexpr double thread_work = 500e3;
   struct Scope {};
 
@@ -52,6 +54,9 @@ struct Tiling {
     return h;
   }
   std::int64_t units(std::int64_t k) const { return (k + unit_elements<Arithmetic> - 1) / unit_elements<Arithmetic>; }
+  static TileFunction<Arithmetic> function(std::size_t h, bool wide, std::int64_t /*units*/) {
+    return tile_functions<Arithmetic>[h][wide ? 1 : 0];
+  }
 
   void read(TileJob<Arithmetic>& job, const Side& a, std::int64_t height) const {
     job.a = a.data;
@@ -79,9 +84,9 @@ void pack_b(typename Arithmetic::Unit* to, std::int64_t width, std::int64_t colu
 #if defined(__x86_64__)
 template <>
 struct Tiling<AmxArithmetic> {
-  static constexpr bool exact = false, adds = false;
+  static constexpr bool exact = false, adds = false, looks_ahead = false, rounds = true;
   static constexpr double thread_work = 4e6;
-  using Scope = AmxTiles;
+  using Scope = AmxConfiguration;
 
   std::int64_t width = 16;
   std::array<int, 2> heights = {32, 16};
@@ -91,6 +96,13 @@ struct Tiling<AmxArithmetic> {
   std::int64_t tallest() const { return 32; }
   std::size_t height_for(std::int64_t rows) const { return rows >= 32 ? 0 : 1; }
   std::int64_t units(std::int64_t k) const { return (k + 31) / 32 * 16; }
+  static bool is_short(std::int64_t units) { return units > 0 && units <= 32; }
+  static TileFunction<AmxArithmetic> function(std::size_t h, bool wide, std::int64_t units) {
+    return (is_short(units) ? amx_tile_functions<AmxShortTiles> : amx_tile_functions<AmxTiles>)[h][wide ? 1 : 0];
+  }
+  static TileFunction<AmxArithmetic> rounding_function(std::int64_t units) {
+    return is_short(units) ? amx_tiles<AmxShortTiles, 2, 2, true> : amx_tiles<AmxTiles, 2, 2, true>;
+  }
 
   void read(TileJob<AmxArithmetic>& job, const Side& a, std::int64_t height) const {
     job.a = a.data;
