@@ -25,11 +25,11 @@ extern template void fill_normal(const Window&, RandomKey, double, double, float
 
 namespace minitorch::kernels::detail {
 
-extern template void multiply<DoubleArithmetic>(const Problem<double>&);
-extern template void multiply<FloatArithmetic>(const Problem<float>&);
+extern template void multiply<DoubleArithmetic>(const Problem<DoubleArithmetic>&);
+extern template void multiply<FloatArithmetic>(const Problem<FloatArithmetic>&);
 #if defined(__x86_64__)
-extern template void multiply<Bf16Arithmetic>(const Problem<float>&);
-extern template void multiply<AmxArithmetic>(const Problem<float>&);
+extern template void multiply<Bf16Arithmetic>(const Problem<Bf16Arithmetic>&);
+extern template void multiply<AmxArithmetic>(const Problem<AmxArithmetic>&);
 #endif
 
 }  // namespace minitorch::kernels::detail

@@ -25,10 +25,6 @@ inline constexpr bool is_product = std::same_as<A, double> || std::same_as<B, do
                                        : (std::same_as<A, B> || std::same_as<A, float> ||
                                           std::same_as<B, float>)&&(std::same_as<C, float> || std::same_as<C, product_type<A, B>>);
 
-// The products of bfloat16 made by the processor's instructions flush subnormal numbers.
-template <class Arithmetic>
-inline constexpr bool flushes = std::same_as<typename Arithmetic::Element, bfloat16>;
-
 // How an operand becomes what the arithmetic computes with; null when it is that already.
 template <class From, class Narrow, class Arithmetic>
 constexpr ConvertFunction conversion() {
@@ -45,7 +41,7 @@ void multiply_as(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_
   using Sum = typename Arithmetic::Sum;
   using Narrow = product_type<A, B>;
   constexpr std::int64_t as = sizeof(A), bs = sizeof(B), cs = sizeof(C);
-  const Problem<Sum> problem{
+  const Problem<Arithmetic> problem{
       .batch = batch,
       .m = m,
       .n = n,
@@ -61,6 +57,7 @@ void multiply_as(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_
       .c_batch = c.batch_stride * cs,
       .c_element = cs,
       .finish = finish<Sum, C, flushes<Arithmetic>>,
+      .round = rounding_function<Arithmetic, C>(k),
       .stores_sums = std::same_as<C, Sum>,
       .bias = bias,
       .add = accumulate,

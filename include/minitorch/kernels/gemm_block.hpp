@@ -19,15 +19,17 @@ namespace minitorch::kernels {
 namespace detail {
 
 // A product with its types erased. Strides are bytes.
-template <class Sum>
+template <class Arithmetic>
 struct Problem {
+  using Sum = typename Arithmetic::Sum;
   std::int64_t batch, m, n, k;
   Side a, b;
   std::int64_t a_batch, b_batch;
   std::byte* c;
   std::int64_t c_row, c_batch, c_element;
   FinishFunction<Sum> finish;
-  bool stores_sums;  // c holds sums as they are
+  TileFunction<Arithmetic> round;  // see rounding_function
+  bool stores_sums;                // c holds sums as they are
   const Sum* bias;
   bool add;
 };
@@ -57,7 +59,7 @@ class Multiplier {
   static constexpr std::int64_t per_unit = unit_elements<Arithmetic>;
 
  public:
-  explicit Multiplier(const Problem<Sum>& problem)
+  explicit Multiplier(const Problem<Arithmetic>& problem)
       : problem_(problem),
         tiling_(Tiling<Arithmetic>::now()),
         k_block_(k_block<Arithmetic>(problem.k)),
@@ -155,13 +157,12 @@ class Multiplier {
       job.tiles = (std::max)(left / height, std::int64_t{1});
       job.result = ahead_.idle = c_at(i, columns.first);
       job.result_row = problem_.c_row;
-      if constexpr (Tiling<Arithmetic>::rounds)
-        if (!problem_.stores_sums && !several_blocks_ && !problem_.add && columns.size() == tiling_.widest() &&
-            height == tiling_.tallest() && height <= left) {
-          job.bias = bias_at(columns);
-          tiling_.rounding_function(job.k)(job);
-          continue;
-        }
+      if (problem_.round != nullptr && !several_blocks_ && !problem_.add && columns.size() == tiling_.widest() &&
+          height == tiling_.tallest() && height <= left) {
+        job.bias = bias_at(columns);
+        problem_.round(job);
+        continue;
+      }
       const auto compute = tiling_.function(h, width > tiling_.width, job.k);
       if (in_place_ && columns.size() == width && height <= left) {
         job.c = reinterpret_cast<Sum*>(c_at(i, columns.first));
@@ -263,7 +264,7 @@ class Multiplier {
     return problem_.c + batch_ * problem_.c_batch + i * problem_.c_row + j * problem_.c_element;
   }
 
-  const Problem<Sum>& problem_;
+  const Problem<Arithmetic>& problem_;
   const Tiling<Arithmetic> tiling_;
   const std::int64_t k_block_;
   const bool several_blocks_;

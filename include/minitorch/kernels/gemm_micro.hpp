@@ -9,8 +9,10 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <minitorch/core/scalar.hpp>
 #include <minitorch/kernels/dispatch.hpp>
 #include <minitorch/kernels/gemm_ahead.hpp>
+#include <minitorch/kernels/gemm_narrow.hpp>
 #include <minitorch/kernels/load_store.hpp>
 #include <minitorch/kernels/pack.hpp>
 
@@ -87,7 +89,12 @@ template <class Vector>
 }
 #endif
 
-template <class Arithmetic, std::size_t Height, std::size_t Vectors>
+// The products of bfloat16 made by the processor's instructions flush subnormal numbers.
+template <class Arithmetic>
+inline constexpr bool flushes = std::same_as<typename Arithmetic::Element, bfloat16>;
+
+// C: what is stored. If that is not a sum, a bias is added and the sums are rounded to where the result lies, and nothing is added.
+template <class Arithmetic, std::size_t Height, std::size_t Vectors, class C>
 struct TileKernel {
   const TileJob<Arithmetic>& job;
 
@@ -167,7 +174,26 @@ struct TileKernel {
       }
 #pragma GCC unroll 2
       for (; p > 0; --p) step();
-      // In both loops one address that moves, not one for each row.
+      // In all loops one address that moves, not one for each row.
+      if constexpr (!std::same_as<C, Sum>) {
+        if (job.bias != nullptr) {
+#pragma GCC unroll 2
+          for (std::size_t v = 0; v < V; ++v) {
+            Sums bias;
+            __builtin_memcpy(&bias, job.bias + v * W, Bytes);
+#pragma GCC unroll 16
+            for (std::size_t i = 0; i < R; ++i) sum[i][v] = sum[i][v] + bias;
+          }
+        }
+        std::byte* to = const_cast<std::byte*>(result);
+#pragma GCC unroll 16
+        for (std::size_t i = 0; i < R; ++i) {
+          store_products<flushes<Arithmetic>>(reinterpret_cast<C*>(to), Pack<Sum, W>(sum[i][0]), Pack<Sum, W>(sum[i][1]));
+          to += result_row;
+          asm("" : "+r"(to));
+        }
+        continue;
+      }
       if (job.add) {
         const Sum* old = c;
 #pragma GCC unroll 16
@@ -193,9 +219,9 @@ struct TileKernel {
   }
 };
 
-template <class Arithmetic, std::size_t Height, std::size_t Vectors>
+template <class Arithmetic, std::size_t Height, std::size_t Vectors, class C = typename Arithmetic::Sum>
 void tile(const TileJob<Arithmetic>& job) {
-  dispatch(TileKernel<Arithmetic, Height, Vectors>{job});
+  dispatch(TileKernel<Arithmetic, Height, Vectors, C>{job});
 }
 
 template <class Arithmetic>

@@ -33,7 +33,7 @@ inline Grid thread_grid(std::int64_t parts, std::int64_t m, std::int64_t n, std:
 }
 
 template <class Arithmetic>
-void multiply(const Problem<typename Arithmetic::Sum>& problem) {
+void multiply(const Problem<Arithmetic>& problem) {
   const auto work = static_cast<double>(problem.batch) * static_cast<double>(problem.m) * static_cast<double>(problem.n) *
                     static_cast<double>((std::max<std::int64_t>)(problem.k, 8));
   const auto threads = static_cast<std::int64_t>((std::min)(static_cast<double>(num_threads()), work / Tiling<Arithmetic>::thread_work));

@@ -32,7 +32,6 @@ struct Tiling {
   static constexpr bool exact = true;  // heights make up any number of rows
   static constexpr bool adds = true;   // a tile can add its sums to what c holds
   static constexpr bool looks_ahead = true;
-  static constexpr bool rounds = false;  // the tallest and widest tiles can add a bias and round to c
   static constexpr double thread_work = 500e3;
   struct Scope {};
 
@@ -84,7 +83,7 @@ void pack_b(typename Arithmetic::Unit* to, std::int64_t width, std::int64_t colu
 #if defined(__x86_64__)
 template <>
 struct Tiling<AmxArithmetic> {
-  static constexpr bool exact = false, adds = false, looks_ahead = false, rounds = true;
+  static constexpr bool exact = false, adds = false, looks_ahead = false;
   static constexpr double thread_work = 4e6;
   using Scope = AmxConfiguration;
 
@@ -99,9 +98,6 @@ struct Tiling<AmxArithmetic> {
   static bool is_short(std::int64_t units) { return units > 0 && units <= 32; }
   static TileFunction<AmxArithmetic> function(std::size_t h, bool wide, std::int64_t units) {
     return (is_short(units) ? amx_tile_functions<AmxShortTiles> : amx_tile_functions<AmxTiles>)[h][wide ? 1 : 0];
-  }
-  static TileFunction<AmxArithmetic> rounding_function(std::int64_t units) {
-    return is_short(units) ? amx_tiles<AmxShortTiles, 2, 2, true> : amx_tiles<AmxTiles, 2, 2, true>;
   }
 
   void read(TileJob<AmxArithmetic>& job, const Side& a, std::int64_t height) const {
@@ -132,6 +128,19 @@ inline void pack_b<AmxArithmetic>(std::int32_t* to, std::int64_t width, std::int
   std::memset(to + units * width, 0, static_cast<std::size_t>((padded - units) * width) * sizeof(*to));
 }
 #endif
+
+// Tiles of the tallest and widest kind that add a bias to their sums and round them to C; null where C holds sums.
+template <class Arithmetic, class C>
+TileFunction<Arithmetic> rounding_function(std::int64_t k) {
+  if constexpr (std::same_as<C, typename Arithmetic::Sum>) return nullptr;
+#if defined(__x86_64__)
+  else if constexpr (std::same_as<Arithmetic, AmxArithmetic>)
+    return Tiling<AmxArithmetic>::is_short(Tiling<AmxArithmetic>::now().units(k)) ? amx_tiles<AmxShortTiles, 2, 2, true>
+                                                                                  : amx_tiles<AmxTiles, 2, 2, true>;
+#endif
+  else
+    return tile<Arithmetic, 0, 2, C>;
+}
 
 }  // namespace detail
 
