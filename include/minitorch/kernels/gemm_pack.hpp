@@ -44,7 +44,8 @@ struct Converter {
       const auto* from = reinterpret_cast<const From*>(from_run);
       auto* to = reinterpret_cast<To*>(to_run);
       std::int64_t i = 0;
-#pragma GCC unroll 2
+      for (; i + 2 * std::int64_t{W} <= j.count; i += 2 * std::int64_t{W})
+        store_products<Flush>(to + i, rounded(load<Pack<float, int{W}>>(from + i)), rounded(load<Pack<float, int{W}>>(from + i + W)));
       for (; i + std::int64_t{W} <= j.count; i += std::int64_t{W})
         store_product<Flush>(to + i, rounded(load<Pack<float, int{W}>>(from + i)));
       if (const std::int64_t rest = j.count - i; rest > 0) {
