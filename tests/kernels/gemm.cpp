@@ -9,6 +9,7 @@
 #include <string>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <tests/catch.hpp>
@@ -169,8 +170,9 @@ void check_sizes() {
                          round);
   check_forms<A, B, C>({.m = 17, .n = 35, .k = 1041, .padding = 3}, 1);  // several blocks of k
   check_forms<A, B, C>({.m = 3, .n = 10, .k = 1601}, 2);
-  check<A, B, C>({.m = 420, .n = 19, .k = 530}, false, 3);  // several blocks of rows
-  check<A, B, C>({.m = 5, .n = 2100, .k = 9}, true, 4);     // and of columns
+  check<A, B, C>({.m = 420, .n = 19, .k = 530}, false, 3);                                                    // several blocks of rows
+  check<A, B, C>({.m = 5, .n = 2100, .k = 9}, true, 4);                                                       // and of columns
+  for (const int64_t k : {33, 65, 96, 131, 200, 1024}) check<A, B, C>({.m = 101, .n = 70, .k = k}, true, 5);  // several of every tile
 }
 
 }  // namespace
@@ -294,8 +296,8 @@ TEMPLATE_TEST_CASE("a bias is added before the one rounding", "", double, float,
   using C = mt::compute_t<T>;
   for (const Isa isa : all_isas) {
     const IsaLimit limit(isa);
-    for (const int64_t k : {0, 9, 1300}) {
-      const int64_t m = 21, n = 53;
+    for (const int64_t k : {0, 9, 130, 1300}) {
+      const int64_t m = 85, n = 53;
       const auto a = numbers<T>(m * k, 1), b = numbers<T>(k * n, 2);
       const auto bias = numbers<C>(n, 3);
       std::vector<C> sums(static_cast<std::size_t>(m * n));
@@ -311,12 +313,18 @@ TEMPLATE_TEST_CASE("ZS03 a product with k = 0 writes zeros", "", double, float, 
   using T = TestType;
   for (const Isa isa : all_isas) {
     const IsaLimit limit(isa);
-    std::vector<T> c(6, std::numeric_limits<T>::quiet_NaN());
-    gemm(1, 2, 3, 0, Matrix<const T>{nullptr, 0}, Matrix<const T>{nullptr, 3}, Matrix<T>{c.data(), 3}, false);
-    for (const T x : c) REQUIRE(static_cast<float>(x) == 0);
-    c.assign(6, T(5));
-    gemm(1, 2, 3, 0, Matrix<const T>{nullptr, 0}, Matrix<const T>{nullptr, 3}, Matrix<T>{c.data(), 3}, true);
-    for (const T x : c) REQUIRE(static_cast<float>(x) == 5);
+    for (const auto& [m, n] : {std::pair{2, 3}, {100, 70}}) {
+      const auto count = static_cast<std::size_t>(m * n);
+      const auto product = [&](std::vector<T>& c, bool accumulate) {
+        gemm(1, m, n, 0, Matrix<const T>{nullptr, 0}, Matrix<const T>{nullptr, n}, Matrix<T>{c.data(), n}, accumulate);
+      };
+      std::vector<T> c(count, std::numeric_limits<T>::quiet_NaN());
+      product(c, false);
+      for (const T x : c) REQUIRE(static_cast<float>(x) == 0);
+      c.assign(count, T(5));
+      product(c, true);
+      for (const T x : c) REQUIRE(static_cast<float>(x) == 5);
+    }
   }
 }
 

@@ -157,7 +157,7 @@ class Multiplier {
       job.tiles = (std::max)(left / height, std::int64_t{1});
       job.result = ahead_.idle = c_at(i, columns.first);
       job.result_row = problem_.c_row;
-      if (problem_.round != nullptr && !several_blocks_ && !problem_.add && columns.size() == tiling_.widest() &&
+      if (problem_.round != nullptr && job.k > 0 && !several_blocks_ && !problem_.add && columns.size() == tiling_.widest() &&
           height == tiling_.tallest() && height <= left) {
         job.bias = bias_at(columns);
         problem_.round(job);
