@@ -119,7 +119,7 @@ class Multiplier {
           const std::int64_t width = columns.size() <= tiling_.width ? tiling_.width : tiling_.widest();
           Side b = problem_.b.at(j, p);
           b.data += batch_ * problem_.b_batch;
-          TileJob<Arithmetic> job;
+          TileJob<Arithmetic> job{};
           job.ahead = &ahead_;
           job.k = tiling_.units(depth_);
           if (b_direct && columns.size() == width) {
@@ -144,7 +144,6 @@ class Multiplier {
     constexpr std::int64_t room = 1024;  // for the sums of a few tiles
     alignas(64) Sum sums[room];
     std::int64_t height = 0;
-    job.same_b = false;
     for (std::int64_t i = rows.first; i < rows.last; i += height * job.tiles, job.same_b = true) {
       const std::int64_t left = rows.last - i;
       const std::size_t h = tiling_.height_for(left);
