@@ -55,17 +55,15 @@ template <int Tile>
 // Loads that follow each other at once take half as long again in spells in which tiles are slow anyway (another tenant of the core
 // is suspected), so that products lose a third of their rate; with a few instructions between them they do not, and nothing is lost
 // in the other spells.
-#define MINITORCH_AMX_PAUSE "\n\tnop\n\tnop\n\tnop\n\tnop"
 template <int Tile>
 [[gnu::always_inline]] inline void amx_load(const void* from, std::int64_t row) {
-  asm volatile("tileloadd (%1,%2,1), %%tmm%c0" MINITORCH_AMX_PAUSE : : "i"(Tile), "r"(from), "r"(row) : "memory");
+  asm volatile("tileloadd (%1,%2,1), %%tmm%c0\n\tnop\n\tnop\n\tnop\n\tnop" : : "i"(Tile), "r"(from), "r"(row) : "memory");
 }
 // The same for what is read once while something else shall stay in the first cache.
 template <int Tile>
 [[gnu::always_inline]] inline void amx_load_passing(const void* from, std::int64_t row) {
-  asm volatile("tileloaddt1 (%1,%2,1), %%tmm%c0" MINITORCH_AMX_PAUSE : : "i"(Tile), "r"(from), "r"(row) : "memory");
+  asm volatile("tileloaddt1 (%1,%2,1), %%tmm%c0\n\tnop\n\tnop\n\tnop\n\tnop" : : "i"(Tile), "r"(from), "r"(row) : "memory");
 }
-#undef MINITORCH_AMX_PAUSE
 template <int Tile>
 [[gnu::always_inline]] inline void amx_store(void* to, std::int64_t row) {
   asm volatile("tilestored %%tmm%c0, (%1,%2,1)" : : "i"(Tile), "r"(to), "r"(row) : "memory");
