@@ -9,7 +9,6 @@
 #include <string>
 #include <tuple>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include <tests/catch.hpp>
@@ -313,7 +312,8 @@ TEMPLATE_TEST_CASE("ZS03 a product with k = 0 writes zeros", "", double, float, 
   using T = TestType;
   for (const Isa isa : all_isas) {
     const IsaLimit limit(isa);
-    for (const auto& [m, n] : {std::pair{2, 3}, {100, 70}}) {
+    for (const int64_t m : {2, 100}) {
+      const int64_t n = m == 2 ? 3 : 70;
       const auto count = static_cast<std::size_t>(m * n);
       const auto product = [&](std::vector<T>& c, bool accumulate) {
         gemm(1, m, n, 0, Matrix<const T>{nullptr, 0}, Matrix<const T>{nullptr, n}, Matrix<T>{c.data(), n}, accumulate);
